@@ -1,0 +1,84 @@
+"""Exceptions and warnings: each is ours and the matching built-in, and names a remedy."""
+
+import sys
+import warnings
+from pathlib import Path
+
+__all__ = [
+    "AnswerShapeError",
+    "BudgetError",
+    "CapabilityError",
+    "EvaluationError",
+    "MissingExtraError",
+    "NonFiniteError",
+    "ParameterError",
+    "ParameterTypeError",
+    "RoundingWarning",
+    "RunFinishedError",
+    "StartWarning",
+    "SzohtError",
+    "SzohtWarning",
+    "warn",
+]
+
+PACKAGE = str(Path(__file__).parent)
+
+
+class SzohtError(Exception):
+    """Base class of every exception that this library raises."""
+
+
+class ParameterError(SzohtError, ValueError):
+    """A parameter breaks its rule; the message names parameter, rule and value."""
+
+
+class ParameterTypeError(SzohtError, TypeError):
+    """A parameter is of the wrong kind."""
+
+
+class BudgetError(ParameterError):
+    """The budget does not even pay for the first plan of the algorithm."""
+
+
+class CapabilityError(SzohtError, TypeError):
+    """A part needs something that another part or the objective does not offer."""
+
+
+class AnswerShapeError(SzohtError, ValueError):
+    """The objective, or the caller of ``tell``, returned the wrong number or shape of values."""
+
+
+class EvaluationError(SzohtError, RuntimeError):
+    """The objective raised, or answered with something that is not a finite real number."""
+
+
+class NonFiniteError(SzohtError, ValueError):
+    """An operator was given NaN or infinity."""
+
+
+class RunFinishedError(SzohtError, RuntimeError):
+    """A finished run was asked for another plan, or told an answer."""
+
+
+class MissingExtraError(SzohtError, ImportError):
+    """An optional dependency is needed; the message says which extra installs it."""
+
+
+class SzohtWarning(UserWarning):
+    """Base class of every warning that this library emits."""
+
+
+class RoundingWarning(SzohtWarning):
+    """The radius is so small that rounding drowns the finite difference."""
+
+
+class StartWarning(SzohtWarning):
+    """The start lies outside the constraint and was projected onto it."""
+
+
+def warn(message: str, category: type[SzohtWarning]) -> None:
+    """Emit a warning that points at the caller's line, however deep inside the library we are."""
+    level = 1
+    while sys._getframe(level).f_code.co_filename.startswith(PACKAGE):
+        level += 1
+    warnings.warn(message, category, stacklevel=level + 1)
