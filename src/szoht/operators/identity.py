@@ -1,0 +1,27 @@
+"""No constraint and no penalty."""
+
+from dataclasses import dataclass
+
+from szoht.operators.base import check_finite
+from szoht.types import Vector
+
+__all__ = ["Identity"]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The whole space: nothing is changed."""
+
+    def check(self, d: int) -> None:
+        """Fits every dimension."""
+
+    def prox(self, y: Vector, step: float) -> Vector:
+        """Return a copy of ``y``."""
+        del step
+        check_finite(y)
+        return y.copy()
+
+    def contains(self, x: Vector) -> bool:
+        """Every point belongs to the space."""
+        del x
+        return True

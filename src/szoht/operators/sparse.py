@@ -1,0 +1,58 @@
+"""At most k non-zeros: hard thresholding."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from szoht._validate import check_integer
+from szoht.operators.base import check_finite, largest
+from szoht.types import Vector
+
+__all__ = ["Sparse"]
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """The set {x : ||x||_0 <= k}, projected onto by keeping the k largest magnitudes.
+
+    ``H_k(y)`` keeps the k entries of largest ``|y_i|`` and zeroes the rest. Ties go to the lowest
+    index, so that runs can be repeated. The set is not convex and the projection not
+    non-expansive: ``||H_k(y) - x|| <= gamma ||y - x||`` for k_star-sparse x with gamma > 1.
+
+    Parameters
+    ----------
+    k : int
+        How many entries may be non-zero, in [1, d].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Sparse(2).prox(np.array([3.0, -1.0, 2.0, -2.0]), 1.0)
+    array([3., 0., 2., 0.])
+
+    Notes
+    -----
+    O(d) time and memory. Reference: SZOHT, section 3.2.
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        check_integer("k", self.k, low=1, high_name="d")
+
+    def check(self, d: int) -> None:
+        """Raise unless k is in [1, d]."""
+        check_integer("k", self.k, low=1, high=d, high_name="d")
+
+    def prox(self, y: Vector, step: float) -> Vector:
+        """Return H_k(y); a projection does not depend on ``step``."""
+        del step
+        check_finite(y)
+        kept = largest(np.abs(y), self.k)
+        x = np.zeros_like(y)
+        x[kept] = y[kept]
+        return x
+
+    def contains(self, x: Vector) -> bool:
+        """Tell whether ``x`` has at most k non-zeros."""
+        return int(np.count_nonzero(x)) <= self.k
