@@ -1,0 +1,268 @@
+"""Directions: drawn from an address, block by block, and sparse until the last moment."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from szoht._random import Key, Purpose, draw_supports
+from szoht.types import Indices, Vector
+
+__all__ = [
+    "Directions",
+    "Drawn",
+    "Explicit",
+    "GaussianLaw",
+    "Law",
+    "Offsets",
+    "OrthogonalLaw",
+    "SphereLaw",
+    "weighted_sum",
+]
+
+BLOCK_VALUES = 2**16
+"""Values per independently addressed block: fits the cache, and seeding it costs about 3 %."""
+
+VALUE_BYTES = 8
+
+CACHE_BYTES = 2**27
+"""Directions up to this size are drawn once and kept; larger ones are drawn again when needed."""
+
+
+class Offsets(NamedTuple):
+    """Sparse rows: ``values[i]`` at the coordinates ``indices[i]``; None means at all of them."""
+
+    indices: Indices | None
+    values: Vector
+
+
+class Directions(Protocol):
+    """A list of ``count`` sparse vectors in ``d`` dimensions, available in slices."""
+
+    @property
+    def d(self) -> int:
+        """The dimension of the space."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """How many directions there are."""
+        ...
+
+    def slices(self, start: int, stop: int) -> Iterator[Offsets]:
+        """Yield the directions ``start`` to ``stop`` in order, in pieces of any length."""
+        ...
+
+    def reuse(self, previous: "Directions | None") -> None:
+        """Take over the memory of directions whose plan has been answered, if it fits."""
+        ...
+
+
+class Law(Protocol):
+    """A distribution of directions. Frozen and small: it travels to workers instead of arrays."""
+
+    def block_rows(self, d: int, count: int) -> int:
+        """Return how many directions share one address."""
+        ...
+
+    def width(self, d: int) -> int:
+        """Return how many coordinates one direction moves."""
+        ...
+
+    def draw(self, generator: np.random.Generator, *, d: int, out: Vector) -> Indices | None:
+        """Draw the directions of one block into the rows of ``out``; return their coordinates."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class SphereLaw:
+    """Unit vectors on random supports: E[u u^T] = I/d for every ``support_size``."""
+
+    support_size: int
+
+    def block_rows(self, d: int, count: int) -> int:
+        """Return how many directions share one address."""
+        del d, count
+        return _rows(self.support_size)
+
+    def width(self, d: int) -> int:
+        """Return how many coordinates one direction moves."""
+        del d
+        return self.support_size
+
+    def draw(self, generator: np.random.Generator, *, d: int, out: Vector) -> Indices | None:
+        """Draw a fresh support for each direction, then a uniform unit vector on it."""
+        # a standard normal vector divided by its length is uniform on the sphere
+        generator.standard_normal(out=out)
+        out *= (1 / np.sqrt(np.vecdot(out, out)))[:, np.newaxis]
+        count, size = out.shape
+        return None if size == d else draw_supports(generator, d=d, size=size, count=count)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrthogonalLaw:
+    """Groups of orthonormal directions, each of them distributed as in `SphereLaw`.
+
+    A group has m = floor(d / support_size) disjoint random supports, and up to ``support_size``
+    orthonormal directions on each; direction i lies on support i mod m. With ``support_size = d``
+    this is one Haar-distributed orthonormal basis. Groups beyond the first are independent.
+    """
+
+    support_size: int
+
+    def block_rows(self, d: int, count: int) -> int:
+        """Return how many directions share one address: all that can be orthogonal."""
+        return min(count, self.support_size * (d // self.support_size))
+
+    def width(self, d: int) -> int:
+        """Return how many coordinates one direction moves."""
+        del d
+        return self.support_size
+
+    def draw(self, generator: np.random.Generator, *, d: int, out: Vector) -> Indices | None:
+        """Draw one group of orthonormal directions."""
+        count, size = out.shape
+        n_supports = min(count, d // size)
+        per_support = math.ceil(count / n_supports)
+        bases = _orthonormal(generator.standard_normal((n_supports, size, per_support)))
+        # Direction i is column i // n_supports of the basis of support i mod n_supports.
+        out[:] = bases.transpose(2, 0, 1).reshape(-1, size)[:count]
+        if size == d:
+            return None
+        chosen = draw_supports(generator, d=d, size=n_supports * size, count=1)[0]
+        supports = generator.permutation(chosen).reshape(n_supports, size)
+        return np.tile(supports, (per_support, 1))[:count]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianLaw:
+    """Standard normal vectors: E[u u^T] = I."""
+
+    def block_rows(self, d: int, count: int) -> int:
+        """Return how many directions share one address."""
+        del count
+        return _rows(d)
+
+    def width(self, d: int) -> int:
+        """Return how many coordinates one direction moves: all."""
+        return d
+
+    def draw(self, generator: np.random.Generator, *, d: int, out: Vector) -> Indices | None:
+        """Draw independent standard normal entries."""
+        del d
+        generator.standard_normal(out=out)
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """Directions known by their address alone; a pickled copy carries no array.
+
+    Any slice can be drawn without the others. What is drawn is kept as long as all directions
+    together fit `CACHE_BYTES`; otherwise a slice is drawn again each time it is asked for.
+    """
+
+    law: Law
+    key: Key
+    d: int
+    count: int
+    _kept: dict[int, Offsets] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def slices(self, start: int, stop: int) -> Iterator[Offsets]:
+        """Yield the directions ``start`` to ``stop``, one piece per block."""
+        rows = self.law.block_rows(self.d, self.count)
+        for block in range(start // rows, math.ceil(stop / rows)):
+            indices, values = self._block(block, rows)
+            first, last = max(start - block * rows, 0), min(stop - block * rows, rows)
+            yield Offsets(None if indices is None else indices[first:last], values[first:last])
+
+    def _block(self, block: int, rows: int) -> Offsets:
+        if block in self._kept:
+            return self._kept[block]
+        first = block * rows
+        keep = self.count * self.law.width(self.d) * VALUE_BYTES <= CACHE_BYTES
+        out = (
+            self._room[first : first + rows] if keep else self._empty(min(rows, self.count - first))
+        )
+        generator = self.key.generator(Purpose.DIRECTIONS, block)
+        drawn = Offsets(self.law.draw(generator, d=self.d, out=out), out)
+        if keep:
+            self._kept[block] = drawn
+        return drawn
+
+    def reuse(self, previous: Directions | None) -> None:
+        """Take over the memory of directions whose plan has been answered, if it fits.
+
+        Fetching fresh pages from the system costs as much as drawing the numbers. The previous
+        directions stay usable: they would be drawn again.
+        """
+        room = previous.__dict__.get("_room") if isinstance(previous, Drawn) else None
+        if room is not None and room.shape == (self.count, self.law.width(self.d)):
+            previous.__dict__["_kept"].clear()
+            self.__dict__["_room"] = previous.__dict__.pop("_room")
+
+    @cached_property
+    def _room(self) -> Vector:
+        return self._empty(self.count)
+
+    def _empty(self, rows: int) -> Vector:
+        return np.empty((rows, self.law.width(self.d)))
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"law": self.law, "key": self.key, "d": self.d, "count": self.count}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        for name, value in {**state, "_kept": {}}.items():
+            object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Explicit:
+    """Directions given as arrays: row i is ``values[i]`` at coordinates ``indices[i]``."""
+
+    d: int
+    indices: Indices
+    values: Vector
+
+    @property
+    def count(self) -> int:
+        """How many directions there are."""
+        return int(self.values.shape[0])
+
+    def slices(self, start: int, stop: int) -> Iterator[Offsets]:
+        """Yield the directions ``start`` to ``stop`` in one piece."""
+        if stop > start:
+            yield Offsets(self.indices[start:stop], self.values[start:stop])
+
+    def reuse(self, previous: Directions | None) -> None:
+        """Nothing is drawn, so no memory is needed."""
+
+
+def _rows(values_per_row: int) -> int:
+    return max(1, BLOCK_VALUES // values_per_row)
+
+
+def _orthonormal(normals: Vector) -> Vector:
+    """Return Haar-distributed orthonormal columns, given a stack of normal matrices."""
+    basis, triangle = np.linalg.qr(normals)
+    # QR is unique, and its Q Haar-distributed, only once the diagonal of R is made positive.
+    signs = np.where(np.diagonal(triangle, axis1=-2, axis2=-1) < 0, -1.0, 1.0)
+    result: Vector = basis * signs[..., np.newaxis, :]
+    return result
+
+
+def weighted_sum(directions: Directions, weights: Vector) -> Vector:
+    """Return the sum of ``weights[i] * directions[i]``, in a fixed order, as a dense vector."""
+    total = np.zeros(directions.d)
+    row = 0
+    for indices, values in directions.slices(0, directions.count):
+        part = weights[row : row + len(values)]
+        if indices is None:
+            total += part @ values
+        else:
+            np.add.at(total, indices.ravel(), (part[:, np.newaxis] * values).ravel())
+        row += len(values)
+    return total
