@@ -1,0 +1,84 @@
+"""Difference quotients along directions: what all finite-difference estimators share."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from szoht.directions import Directions, weighted_sum
+from szoht.queries import Answer, Estimate, Plan, Query
+from szoht.types import Sample, Vector
+
+__all__ = ["difference_plan", "directional_estimate"]
+
+EPS = float(np.finfo(np.float64).eps)
+
+NEGLIGIBLE_RADIUS = 1e-10
+"""Below this radius, relative to x, a difference of exactly 0 is put down to rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Quotients:
+    """Slopes along the directions; those whose evaluation failed are zero and not ``valid``."""
+
+    slopes: Vector
+    valid: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    value: float
+
+
+def difference_plan(
+    x: Vector, sample: Sample, directions: Directions, *, radius: float, central: bool
+) -> Plan:
+    """Return the plan of a forward (q + 1 points) or central (2 q points) difference."""
+    query = Query(
+        base=x,
+        sample=sample,
+        directions=directions,
+        radius=radius,
+        with_base=not central,
+        mirrored=central,
+    )
+    return Plan(queries=(query,))
+
+
+def directional_estimate(plan: Plan, answer: Answer, *, scale: float, mean: bool) -> Estimate:
+    """Return ``scale * sum_i slope_i u_i``, or with ``mean`` the mean instead of the sum.
+
+    A direction whose evaluation failed is left out, of the mean too. If f(x) itself failed,
+    ``value`` is NaN.
+    """
+    (query,) = plan.queries
+    quotients = _quotients(query, answer.values)
+    if mean:
+        scale /= max(1, int(np.count_nonzero(quotients.valid)))
+    assert query.directions is not None, "a difference plan always has directions"  # noqa: S101
+    return Estimate(
+        gradient=weighted_sum(query.directions, quotients.slopes * scale),
+        value=quotients.value,
+        measured=query.with_base,
+        noise=_rounding(query, quotients),
+    )
+
+
+def _quotients(query: Query, values: Vector) -> Quotients:
+    if query.mirrored:
+        plus, minus = values[: query.n_directions], values[query.n_directions :]
+        slopes, middles = (plus - minus) / (2 * query.radius), (plus + minus) / 2
+        valid = np.isfinite(slopes)
+        value = float(middles[valid].mean()) if valid.any() else float("nan")
+    else:
+        value = float(values[0])
+        slopes = (values[1:] - value) / query.radius
+        valid = np.isfinite(slopes)
+    return Quotients(np.where(valid, slopes, 0.0), valid, value)
+
+
+def _rounding(query: Query, quotients: Quotients) -> float:
+    """Return eps |f| / mu over the median non-zero |slope|: the share that rounding explains."""
+    rounding = EPS * abs(quotients.value) / query.radius
+    slopes = np.abs(quotients.slopes[quotients.slopes != 0])
+    if slopes.size:
+        middle = slopes.size // 2
+        return rounding / float(np.partition(slopes, middle)[middle])
+    # All differences vanish: the function is flat, unless the radius itself is to blame.
+    scale = max(1.0, float(np.abs(query.base).max()))
+    return float("inf") if query.radius < NEGLIGIBLE_RADIUS * scale and rounding > 0 else 0.0

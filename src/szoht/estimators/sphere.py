@@ -1,0 +1,84 @@
+"""SZOHT's estimator: random directions on random supports."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from szoht._random import Key
+from szoht._validate import check_integer
+from szoht.directions import Drawn, OrthogonalLaw, SphereLaw
+from szoht.estimators.differences import difference_plan, directional_estimate
+from szoht.queries import Answer, Estimate, Plan
+from szoht.schedules import Scheduled, at, check_scheduled, check_scheduled_count, count_at
+from szoht.types import Sample, Vector
+
+__all__ = ["Sphere"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sphere:
+    """Finite differences along unit vectors on random supports (SZOHT, eq. zoest).
+
+    ``ghat = (d / q) sum_i [f(x + mu u_i) - f(x)] / mu * u_i``, each u_i uniform on the unit sphere
+    of its own uniformly drawn support. The factor is d for every support size, because
+    ``E[u u^T] = I / d``.
+
+    Parameters
+    ----------
+    q : int or Schedule
+        Number of directions, >= 1.
+    mu : float or Schedule
+        Radius of a difference, > 0. A direction has unit length, so one coordinate moves by about
+        ``mu / sqrt(support_size)``.
+    support_size : int, optional
+        Coordinates that one direction moves, in [1, d]; all of them by default.
+    central : bool
+        Use ``[f(x + mu u) - f(x - mu u)] / (2 mu)``: bias O(mu^2) instead of O(mu).
+    orthogonal : bool
+        Draw groups of orthonormal directions instead of independent ones: less variance, the more
+        the closer q comes to d.
+
+    Notes
+    -----
+    Costs q + 1 queries, or 2 q if ``central``; memory O(q support_size).
+
+    References
+    ----------
+    de Vazelhes et al., Zeroth-Order Hard-Thresholding, NeurIPS 2022, section 3.1.
+    """
+
+    q: Scheduled
+    mu: Scheduled
+    support_size: int | None = None
+    central: bool = False
+    orthogonal: bool = False
+
+    requires = frozenset[str]()
+
+    def __post_init__(self) -> None:
+        check_scheduled_count("q", self.q)
+        check_scheduled("mu", self.mu, low=0, open_low=True)
+        if self.support_size is not None:
+            check_integer("support_size", self.support_size, low=1, high_name="d")
+
+    def check(self, d: int) -> None:
+        """Raise unless support_size is in [1, d]."""
+        if self.support_size is not None:
+            check_integer("support_size", self.support_size, low=1, high=d, high_name="d")
+
+    def init(self, x: Vector) -> None:
+        """Nothing is remembered."""
+
+    def plan(self, x: Vector, sample: Sample, memory: None, key: Key) -> Plan:
+        """Return the points of one estimate."""
+        del memory
+        size = self.support_size or x.size
+        law = OrthogonalLaw(support_size=size) if self.orthogonal else SphereLaw(support_size=size)
+        directions = Drawn(law=law, key=key, d=x.size, count=count_at(self.q, key.iteration))
+        radius = at(self.mu, key.iteration)
+        return difference_plan(x, sample, directions, radius=radius, central=self.central)
+
+    def combine(self, plan: Plan, answers: Sequence[Answer], memory: None) -> tuple[Estimate, None]:
+        """Return the estimate."""
+        # eq. zoest: factor d, since E[u u^T] = I/d on random supports of any size
+        d = plan.queries[0].base.size
+        return directional_estimate(plan, answers[0], scale=d, mean=True), memory

@@ -1,0 +1,5 @@
+"""How the iterate moves, one update per file."""
+
+from szoht.updates.forward_backward import ForwardBackward as ForwardBackward
+from szoht.updates.frank_wolfe import FrankWolfe as FrankWolfe
+from szoht.updates.line_search import LineSearch as LineSearch

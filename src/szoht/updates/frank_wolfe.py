@@ -1,0 +1,43 @@
+"""Conditional gradient: a convex combination with a vertex of the set."""
+
+from dataclasses import dataclass, field
+
+from szoht.errors import CapabilityError
+from szoht.operators.base import Operator
+from szoht.queries import Estimate
+from szoht.schedules import OpenLoop, Scheduled, at, check_scheduled
+from szoht.types import Vector
+
+__all__ = ["FrankWolfe"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrankWolfe:
+    """``x_{t+1} = x_t + a_t (lmo(ghat_t) - x_t)``: stays in the set without projecting.
+
+    Parameters
+    ----------
+    operator : Operator with ``lmo``
+        The set.
+    step_size : float or Schedule
+        a_t in (0, 1]; 2 / (t + 2) by default.
+    """
+
+    operator: Operator
+    step_size: Scheduled = field(default_factory=OpenLoop)
+
+    def __post_init__(self) -> None:
+        check_scheduled("step_size", self.step_size, low=0, open_low=True)
+        if not callable(getattr(self.operator, "lmo", None)):
+            raise CapabilityError(
+                f"FrankWolfe needs an operator with `lmo`, and {self.operator!r} has none; "
+                "L1Ball and Box do."
+            )
+
+    def init(self, x: Vector) -> None:
+        """Nothing is remembered."""
+
+    def step(self, x: Vector, estimate: Estimate, t: int, memory: None) -> tuple[Vector, None]:
+        """Return the next iterate."""
+        vertex = self.operator.lmo(estimate.gradient)  # type: ignore[attr-defined]
+        return x + min(at(self.step_size, t), 1.0) * (vertex - x), memory

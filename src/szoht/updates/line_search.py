@@ -1,0 +1,83 @@
+"""A forward-backward step whose length is found by trying a few."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from szoht._validate import check_integer, check_real
+from szoht.algorithm import Measured
+from szoht.operators.base import Operator
+from szoht.queries import Estimate
+from szoht.types import Vector
+
+__all__ = ["LineSearch"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineSearch:
+    """``prox(x - eta ghat, eta)`` with the best eta of a short ladder; no constant L is needed.
+
+    Each iteration measures the candidates for ``eta`` in {previous / ratio, previous,
+    previous * ratio} and moves to the best of them, or stays if none improves on f(x) and tries
+    shorter ones next time. The first iteration tries ``2 * reach + 1`` lengths around
+    ``max(1, |x|_inf) / |ghat|_inf``, so neither the scale of f nor that of x has to be known.
+
+    Parameters
+    ----------
+    operator : Operator
+        The set or penalty; a penalty's own value is part of the comparison.
+    ratio : float
+        Between neighbouring lengths, > 1.
+    reach : int
+        Half the length of the first ladder, >= 1.
+
+    Notes
+    -----
+    Costs 3 queries per iteration on top of the estimate, ``2 * reach + 1`` in the first. All
+    candidates are measured on the iteration's own sample.
+    """
+
+    operator: Operator
+    ratio: float = 2.0
+    reach: int = 8
+
+    def __post_init__(self) -> None:
+        check_real("ratio", self.ratio, low=1, open_low=True)
+        check_integer("reach", self.reach, low=1)
+
+    def init(self, x: Vector) -> float:
+        """No length is known yet."""
+        del x
+        return float("nan")
+
+    def trials(self, x: Vector, estimate: Estimate, memory: float) -> tuple[Vector, ...]:
+        """Return the candidates, in order of increasing length."""
+        lengths = self._lengths(x, estimate, memory)
+        return tuple(self._candidate(x, estimate, step) for step in lengths)
+
+    def choose(
+        self, x: Vector, estimate: Estimate, values: Vector, memory: float
+    ) -> tuple[Measured, float]:
+        """Return the best candidate, or ``x`` itself with a shorter length to try next."""
+        lengths = self._lengths(x, estimate, memory)
+        totals, now = values, estimate.value
+        penalty = getattr(self.operator, "value", None)
+        if penalty is not None:
+            totals = values + [penalty(trial) for trial in self.trials(x, estimate, memory)]
+            now += penalty(x)
+        i = int(np.argmin(np.where(np.isnan(totals), np.inf, totals)))
+        if not totals[i] < now:
+            return Measured(x, estimate.value, estimate.measured), lengths[0] / self.ratio
+        return Measured(self._candidate(x, estimate, lengths[i]), float(values[i])), lengths[i]
+
+    def _candidate(self, x: Vector, estimate: Estimate, step: float) -> Vector:
+        return self.operator.prox(x - step * estimate.gradient, step)
+
+    def _lengths(self, x: Vector, estimate: Estimate, memory: float) -> list[float]:
+        steepest = float(np.abs(estimate.gradient).max())
+        if steepest == 0:
+            return [1.0 if np.isnan(memory) else memory]
+        if np.isnan(memory):
+            centre = max(1.0, float(np.abs(x).max())) / steepest
+            return [centre * self.ratio**j for j in range(-self.reach, self.reach + 1)]
+        return [memory / self.ratio, memory, memory * self.ratio]
