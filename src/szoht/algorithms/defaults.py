@@ -1,0 +1,60 @@
+"""Settings for users who give none, and the choice between a fixed and a searched step."""
+
+import math
+
+from szoht.algorithm import Search, Update
+from szoht.errors import ParameterError
+from szoht.operators import Operator, Sparse
+from szoht.schedules import Scheduled
+from szoht.updates import ForwardBackward, LineSearch
+
+__all__ = [
+    "DEFAULT_MU",
+    "default_directions",
+    "default_support_size",
+    "pick_operator",
+    "pick_update",
+]
+
+DEFAULT_MU = 1e-6
+"""Near sqrt(eps), where rounding eps |f| / mu and curvature mu L / 2 are both small. It need not
+change with d: both errors are those of one difference along a vector of unit length."""
+
+MAX_SUPPORT_SIZE = 100_000
+
+
+def default_directions(d: int | None, operator: Operator) -> int:
+    """Return q = ceil(3 k (1 + log(d / k))), at most d.
+
+    A coordinate of the estimate has noise ``|grad f| / sqrt(q)``; of the order of k log(d / k)
+    directions tell the k largest coordinates of a concentrated gradient from the rest.
+
+    >>> default_directions(1000, Sparse(10))
+    169
+    """
+    if d is None:
+        raise ParameterError("`q` must be given, or `d` to choose it from; got q=None, d=None.")
+    k = int(getattr(operator, "k", d))
+    return min(d, math.ceil(3 * k * (1 + math.log(d / k))))
+
+
+def default_support_size(d: int | None) -> int | None:
+    """Return all coordinates, but at most 100,000: small supports cost queries, large ones time."""
+    return None if d is None or d <= MAX_SUPPORT_SIZE else MAX_SUPPORT_SIZE
+
+
+def pick_operator(k: int | None, constraint: Operator | None) -> Operator:
+    """Return the constraint; ``k`` is short for ``Sparse(k)``."""
+    if (k is None) == (constraint is None):
+        raise ParameterError(
+            "exactly one of `k` and `constraint` must be given (k=10 is short for "
+            f"constraint=Sparse(10)); got k={k}, constraint={constraint!r}."
+        )
+    return Sparse(k) if constraint is None and k is not None else constraint  # type: ignore[return-value]
+
+
+def pick_update(operator: Operator, step_size: Scheduled | None) -> Update | Search:
+    """Return a fixed step, or a line search where none is given."""
+    if step_size is None:
+        return LineSearch(operator=operator)
+    return ForwardBackward(operator=operator, step_size=step_size)

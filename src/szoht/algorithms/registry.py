@@ -1,0 +1,80 @@
+"""Algorithms by name, and how `minimize` makes one from what the user gave."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from szoht._validate import check_integer
+from szoht.algorithm import Algorithm
+from szoht.algorithms.defaults import pick_operator
+from szoht.algorithms.iht import iht, stoiht
+from szoht.algorithms.szoht import szoht
+from szoht.algorithms.truncated_zsgd import truncated_zsgd
+from szoht.errors import ParameterError, ParameterTypeError
+from szoht.operators import Operator
+from szoht.samplers import Minibatch, Seeds
+from szoht.types import Vector
+
+__all__ = ["METHODS", "build"]
+
+METHODS: dict[str, Callable[..., Algorithm]] = {
+    "iht": iht,
+    "stoiht": stoiht,
+    "szoht": szoht,
+    "truncated_zsgd": truncated_zsgd,
+}
+
+DEFAULT_BATCH = 32
+
+
+def build(
+    method: str | Algorithm,
+    *,
+    x0: Vector,
+    k: int | None,
+    constraint: Operator | None,
+    options: Mapping[str, Any] | None,
+    n_samples: int | None,
+    stochastic: bool,
+) -> Algorithm:
+    """Return the algorithm that ``method`` names, or check that an object needs nothing else."""
+    if not isinstance(method, str):
+        return _as_given(method, k=k, constraint=constraint, options=options)
+    if method not in METHODS:
+        known = ", ".join(repr(name) for name in METHODS)
+        raise ParameterError(f"`method` must be one of {known}, or an algorithm; got {method!r}.")
+    factory = METHODS[method]
+    accepted = inspect.signature(factory).parameters
+    given = dict(options or {})
+    unknown = [name for name in given if name not in accepted or name in ("k", "constraint", "d")]
+    if unknown:
+        allowed = ", ".join(n for n in accepted if n not in ("k", "constraint", "d"))
+        raise ParameterError(
+            f"`options` of method {method!r} may hold {allowed}; got {unknown[0]!r}."
+        )
+    if k is not None:
+        check_integer("k", k, low=1, high=x0.size, high_name="d")
+    derived = {"d": x0.size, **_sampler(n_samples, stochastic=stochastic)}
+    settings = {name: value for name, value in derived.items() if name in accepted} | given
+    return factory(constraint=pick_operator(k, constraint), **settings)
+
+
+def _as_given(algorithm: Algorithm, **already: object) -> Algorithm:
+    if not all(hasattr(algorithm, name) for name in ("init", "ask", "tell", "solution")):
+        raise ParameterTypeError(
+            f"`method` must be a name or an algorithm with init, ask, tell and solution; "
+            f"got {algorithm!r}."
+        )
+    for name, value in already.items():
+        if value is not None:
+            raise ParameterError(
+                f"`{name}` is part of an algorithm object and must not be given beside it; "
+                f"got {name}={value!r} with method={algorithm!r}."
+            )
+    return algorithm
+
+
+def _sampler(n_samples: int | None, *, stochastic: bool) -> dict[str, Any]:
+    if n_samples is not None:
+        return {"sampler": Minibatch(size=min(n_samples, DEFAULT_BATCH))}
+    return {"sampler": Seeds()} if stochastic else {}
