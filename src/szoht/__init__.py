@@ -1,0 +1,27 @@
+"""Sparse black-box optimization: min f(x) subject to ||x||_0 <= k, from function values alone."""
+
+from szoht._version import __version__ as __version__
+from szoht.adapters import scipy_method as scipy_method
+from szoht.algorithm import Algorithm as Algorithm
+from szoht.algorithm import Composite as Composite
+from szoht.algorithms import iht as iht
+from szoht.algorithms import stoiht as stoiht
+from szoht.algorithms import szoht as szoht
+from szoht.algorithms import truncated_zsgd as truncated_zsgd
+from szoht.ask_tell import AskTell as AskTell
+from szoht.errors import SzohtError as SzohtError
+from szoht.errors import SzohtWarning as SzohtWarning
+from szoht.objective import Objective as Objective
+from szoht.operators import Box as Box
+from szoht.operators import Identity as Identity
+from szoht.operators import L1Ball as L1Ball
+from szoht.operators import SoftThreshold as SoftThreshold
+from szoht.operators import Sparse as Sparse
+from szoht.operators import SparseBox as SparseBox
+from szoht.optimize import minimize as minimize
+from szoht.result import Progress as Progress
+from szoht.result import Result as Result
+from szoht.result import Status as Status
+from szoht.samplers import Full as Full
+from szoht.samplers import Minibatch as Minibatch
+from szoht.samplers import Seeds as Seeds

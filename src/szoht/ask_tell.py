@@ -1,0 +1,338 @@
+"""`AskTell`: the loop turned inside out, for people who evaluate points themselves."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from szoht._clock import Clock
+from szoht._memory import keep_freed_memory
+from szoht._random import as_seed
+from szoht._validate import check_vector, frozen
+from szoht.algorithm import Algorithm, State
+from szoht.algorithms import build
+from szoht.callbacks import Callback, Recorder, as_callbacks
+from szoht.directions import Directions
+from szoht.errors import (
+    AnswerShapeError,
+    BudgetError,
+    EvaluationError,
+    NonFiniteError,
+    ParameterError,
+    RoundingWarning,
+    RunFinishedError,
+    StartWarning,
+    warn,
+)
+from szoht.operators.base import Operator
+from szoht.oracle import OnError, as_values
+from szoht.queries import Answer, Plan
+from szoht.result import Counts, Failure, Progress, Result, Status
+from szoht.stopping import Rule, join_limits
+from szoht.types import Vector
+
+__all__ = ["AskTell"]
+
+DEFAULT_QUERIES = 10_000
+DEFAULT_PLANS = 100
+
+ROUNDING_SHARE = 0.01
+"""Warn when rounding alone explains more than this share of a typical difference quotient."""
+
+
+class AskTell:
+    """A run that asks for values instead of calling a function.
+
+    ``ask`` gives a plan, the same one until ``tell`` has been given its values; the iterates are
+    bit for bit those of `minimize` with the same parameters.
+
+    Parameters
+    ----------
+    x0, k, constraint, method, options, rng, on_error, callback, monitor
+        As in `minimize`.
+    max_queries, max_iterations, max_seconds, target, stop
+        As in `minimize`.
+    n_samples : int, optional
+        The number of components of a finite sum, for a ``method`` that draws minibatches.
+    stochastic : bool
+        Whether values depend on the sample that each query of a plan carries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> run = AskTell(np.zeros(50), k=3, max_queries=300, rng=0)
+    >>> while not run.done:
+    ...     points = run.ask().points()
+    ...     run.tell(((points - np.eye(50)[7]) ** 2).sum(axis=1))
+    >>> run.result.support
+    array([7])
+    """
+
+    def __init__(
+        self,
+        x0: ArrayLike,
+        *,
+        k: int | None = None,
+        constraint: Operator | None = None,
+        method: str | Algorithm = "szoht",
+        options: Mapping[str, Any] | None = None,
+        max_queries: int | None = None,
+        max_iterations: int | None = None,
+        max_seconds: float | None = None,
+        target: float | None = None,
+        stop: Rule | None = None,
+        rng: int | np.random.Generator | np.random.SeedSequence | None = None,
+        n_samples: int | None = None,
+        stochastic: bool = False,
+        on_error: OnError = "stop",
+        callback: Callback | Iterable[Callback] | None = None,
+        monitor: Callable[[Vector], float] | None = None,
+    ) -> None:
+        keep_freed_memory()
+        start = check_vector("x0", x0)
+        self.algorithm = build(
+            method,
+            x0=start,
+            k=k,
+            constraint=constraint,
+            options=options,
+            n_samples=n_samples,
+            stochastic=stochastic,
+        )
+        self.algorithm.operator.check(start.size)
+        start = _project(start, self.algorithm.operator)
+        self.seed = as_seed(rng)
+        self.on_error: OnError = on_error
+        self._recorder = Recorder(start, monitor)
+        self._callbacks: tuple[Callback, ...] = (self._recorder, *as_callbacks(callback))
+        self._clock = Clock()
+        self._counts = Counts()
+        self._failure: Failure | None = None
+        self._status = Status.RUNNING
+        self._ending: Status | None = None
+        self._warned = False
+        self._state: State = self.algorithm.init(start, seed=self.seed, n_samples=n_samples)
+        self._directions: Directions | None = None
+        self._plan: Plan = self._prepare(self.algorithm.ask(self._state))
+        self._rule = join_limits(
+            max_queries=max_queries,
+            max_iterations=max_iterations,
+            max_seconds=max_seconds,
+            target=target,
+            stop=stop,
+            default=max(DEFAULT_QUERIES, DEFAULT_PLANS * self._plan.cost),
+        )
+        self._check = self._rule.begin()
+        if not self._rule.affords(self.progress, self._plan.cost):
+            raise BudgetError(
+                f"`max_queries` must pay for one plan of the algorithm, {self._plan.cost} queries; "
+                f"got max_queries={max_queries}. Raise it, or lower the number of directions `q`."
+            )
+
+    @property
+    def done(self) -> bool:
+        """Whether the run has ended."""
+        return self._status is not Status.RUNNING
+
+    @property
+    def state(self) -> State:
+        """The algorithm's state, immutable."""
+        return self._state
+
+    @property
+    def progress(self) -> Progress:
+        """Where the run stands, immutable."""
+        state = self._state
+        return Progress(
+            iteration=state.iteration,
+            counts=self._counts,
+            x=state.x,
+            value=math.nan if state.measured is None else state.measured.value,
+            best=state.best,
+            seconds=self._clock.seconds,
+        )
+
+    def ask(self) -> Plan:
+        """Return what to evaluate next; the same plan until its values are told."""
+        if self.done:
+            raise RunFinishedError(f"The run has ended: {self._status.text} See `result`.")
+        return self._plan
+
+    def tell(self, values: ArrayLike, gradient: ArrayLike | None = None) -> None:
+        """Take the values of the plan last asked, in the order of its points.
+
+        Parameters
+        ----------
+        values : array of shape (n_points,)
+            A point that could not be evaluated is NaN; ``on_error`` says what happens then.
+        gradient : array of shape (d,), optional
+            The gradient at the plan's base point, for first-order methods.
+        """
+        plan = self.ask()
+        flat = as_values(values, plan.n_points)
+        slope = None
+        if gradient is not None:
+            slope = np.array(gradient, dtype=np.float64)
+            if slope.shape != self._state.x.shape:
+                raise AnswerShapeError(
+                    f"`gradient` must have shape {self._state.x.shape}; got {slope.shape}."
+                )
+        elif any(query.gradient for query in plan.queries):
+            raise ParameterError("`gradient` must be given: this plan asks for one; got None.")
+        ends = np.cumsum([query.n_points for query in plan.queries])[:-1]
+        self.receive(
+            [
+                Answer(values=part, gradient=slope if query.gradient else None)
+                for part, query in zip(np.split(flat, ends), plan.queries, strict=True)
+            ]
+        )
+
+    def receive(self, answers: Sequence[Answer]) -> None:
+        """Take the answers of the plan last asked; `tell` for callers that have `Answer`s."""
+        plan = self.ask()
+        failed = _first_failure(plan, answers, self._counts.queries)
+        if failed is not None and self.on_error != "skip":
+            self.fail(failed, spent=plan.n_points)
+            return
+        self._spend(plan, plan.n_points, sum(_n_failed(answer) for answer in answers))
+        iteration = self._state.iteration
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._state = self.algorithm.tell(self._state, plan, answers)
+        except NonFiniteError:
+            self._end(Status.DIVERGED)
+            return
+        except EvaluationError as error:
+            self._failure = Failure(query=1, point=self._state.x, reason=str(error).rstrip("."))
+            self._end(Status.FAILED)
+            return
+        self._warn_of_rounding()
+        moved = self._state.iteration > iteration or self._ending is not None
+        self._go_on(Status.CALLBACK if moved and self._notify() else None)
+
+    def fail(self, failure: Failure, *, spent: int) -> None:
+        """End the run because a point could not be evaluated; ``spent`` points were."""
+        if self.on_error == "raise":
+            raise EvaluationError(str(failure)) from failure.exception
+        self._failure = failure
+        self._spend(self._plan, spent, 1)
+        self._end(Status.FAILED)
+
+    def interrupt(self) -> None:
+        """End the run where it stands."""
+        if not self.done:
+            self._end(Status.INTERRUPTED)
+
+    @property
+    def result(self) -> Result:
+        """The outcome so far; while the run goes on its status is RUNNING."""
+        solution = self.algorithm.solution(self._state)
+        status = self._status
+        reached = status in (Status.TARGET, Status.STALLED)
+        message = status.message if self._failure is None else f"{status.message} {self._failure}"
+        return Result(
+            x=solution.x,
+            fun=solution.value,
+            nfev=self._counts.queries,
+            njev=self._counts.gradients,
+            nit=self._state.iteration,
+            success=reached or (status.limit and not self._rule.has_target),
+            status=status,
+            message=message,
+            counts=self._counts,
+            seconds=self._clock.seconds,
+            seed=self.seed,
+            method=repr(self.algorithm),
+            history=self._recorder.history,
+            failure=self._failure,
+        )
+
+    def _go_on(self, status: Status | None) -> None:
+        """Decide what comes next: another plan, a last measurement, or the end."""
+        if self._ending is not None:
+            self._end(self._ending)
+            return
+        plan = self.algorithm.ask(self._state)
+        status = status or self._check(self.progress, plan.cost)
+        if status is None:
+            self._plan = self._prepare(plan)
+            return
+        last = self.algorithm.closing(self._state) if status.measures_solution else None
+        if last is not None and self._rule.affords(self.progress, last.cost):
+            self._plan, self._ending = last, status
+        else:
+            self._end(status)
+
+    def _prepare(self, plan: Plan) -> Plan:
+        for query in plan.queries:
+            if query.directions is not None:
+                query.directions.reuse(self._directions)
+                self._directions = query.directions
+        return plan
+
+    def _end(self, status: Status) -> None:
+        # the last measurement may have reached the target after all
+        reached = self._rule.has_target and self._check(self.progress, 0) is Status.TARGET
+        self._status = Status.TARGET if reached and status.limit else status
+        self._clock.stop()
+
+    def _notify(self) -> bool:
+        """Call the callbacks off the clock; tell whether one of them wants to stop."""
+        progress = self.progress
+        with self._clock.paused():
+            try:
+                wishes = [callback(progress) for callback in self._callbacks]
+            except StopIteration:
+                return True
+        # only a true boolean: a callback that happens to return a number does not mean to stop
+        return any(isinstance(wish, bool | np.bool_) and bool(wish) for wish in wishes)
+
+    def _spend(self, plan: Plan, points: int, failures: int) -> None:
+        whole = points == plan.n_points
+        self._counts = self._counts.plus(
+            queries=plan.cost if whole else points * plan.queries[0].unit_cost,
+            points=points,
+            gradients=sum(query.gradient * query.unit_cost for query in plan.queries),
+            failures=failures,
+        )
+
+    def _warn_of_rounding(self) -> None:
+        noise = self._state.noise
+        if noise > ROUNDING_SHARE and not self._warned:
+            self._warned = True
+            warn(
+                f"Rounding explains {min(noise, 1):.0%} of a typical difference quotient at "
+                f"iteration {self._state.iteration}: `mu` is too small for the size of f and of "
+                "its slope. Raise `mu`; late in a run it means that f is as low as differences "
+                "with this `mu` can tell.",
+                RoundingWarning,
+            )
+
+
+def _project(x0: Vector, operator: Operator) -> Vector:
+    contains = getattr(operator, "contains", None)
+    if contains is None or contains(x0):
+        return x0
+    warn(
+        f"`x0` lies outside {operator!r}, with {np.count_nonzero(x0)} non-zeros; the run starts "
+        "from its projection.",
+        StartWarning,
+    )
+    return frozen(operator.prox(x0, 1.0))
+
+
+def _n_failed(answer: Answer) -> int:
+    return int(np.count_nonzero(~np.isfinite(answer.values)))
+
+
+def _first_failure(plan: Plan, answers: Sequence[Answer], spent: int) -> Failure | None:
+    for query, answer in zip(plan.queries, answers, strict=True):
+        finite = np.isfinite(answer.values)
+        if not finite.all():
+            i = int(np.argmin(finite))
+            reason = f"the value is {answer.values[i]}"
+            return Failure(query=spent + i + 1, point=query.points(i, i + 1)[0], reason=reason)
+        spent += query.n_points
+    return None

@@ -1,0 +1,31 @@
+"""The application: what all sub-commands share."""
+
+from typing import Annotated
+
+import typer
+
+from szoht import __version__
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="szoht",
+    help="Sparse black-box optimization: minimise f(x) subject to ||x||_0 <= k.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"szoht {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Sparse black-box optimization: minimise f(x) subject to ||x||_0 <= k."""

@@ -1,0 +1,178 @@
+"""`minimize`: the one loop, over `AskTell` and the oracle."""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from szoht.algorithm import Algorithm
+from szoht.ask_tell import AskTell
+from szoht.callbacks import Callback, ProgressBar, as_callbacks
+from szoht.objective import Call, HasValue, Objective, as_objective
+from szoht.operators.base import Operator
+from szoht.oracle import OnError, Oracle, PointFailure, check_capabilities
+from szoht.result import Failure, Result
+from szoht.stopping import Rule
+from szoht.types import Vector
+
+__all__ = ["minimize"]
+
+
+def minimize(
+    fun: Call | HasValue | Objective,
+    x0: ArrayLike,
+    *,
+    k: int | None = None,
+    constraint: Operator | None = None,
+    method: str | Algorithm = "szoht",
+    options: Mapping[str, Any] | None = None,
+    max_queries: int | None = None,
+    max_iterations: int | None = None,
+    max_seconds: float | None = None,
+    target: float | None = None,
+    stop: Rule | None = None,
+    rng: int | np.random.Generator | np.random.SeedSequence | None = None,
+    vectorized: bool = False,
+    n_samples: int | None = None,
+    stochastic: bool = False,
+    gradient: Call | None = None,
+    along: Call | None = None,
+    on_error: OnError = "stop",
+    chunk_size: int | None = None,
+    callback: Callback | Iterable[Callback] | None = None,
+    monitor: Callable[[Vector], float] | None = None,
+    progress: bool = False,
+) -> Result:
+    """Minimise a black-box function under a sparsity constraint: min f(x), ||x||_0 <= k.
+
+    Parameters
+    ----------
+    fun : callable, or object with a method ``value(x, sample)``
+        ``fun(x) -> float``; see `as_objective` for objects.
+    x0 : array of shape (d,)
+        The start, finite; zeros are usual. Projected onto the constraint, with a warning, if
+        outside it.
+    k : int
+        At most this many entries of x are non-zero, in [1, d]; short for
+        ``constraint=Sparse(k)``.
+    constraint : Operator
+        A set or penalty in place of ``Sparse(k)``, such as ``SparseBox(k, low, high)``.
+    method : str or Algorithm
+        A name in `szoht.algorithms.METHODS`, or an algorithm object, which then holds the
+        constraint itself.
+    options : dict
+        Parameters of the named method, such as ``{"q": 50, "mu": 1e-4}``.
+    max_queries : int
+        The budget, never exceeded. A point on a sample of size b costs b. Without any limit, the
+        larger of 10,000 queries and 100 plans.
+    max_iterations, max_seconds, target
+        Other limits, and the value at which to stop.
+    stop : Rule
+        Rules of `szoht.stopping` joined with ``|``, besides the limits above.
+    rng : None, int, Generator or SeedSequence
+        The same integer gives the same run, bit for bit. ``result.seed`` repeats any run.
+    vectorized : bool
+        ``fun`` takes points of shape (m, d) and returns (m,).
+    n_samples : int
+        ``fun(x, sample)`` is a mean over the components listed in ``sample``, of which there are
+        this many. The default sampler is ``Minibatch(size=32)``.
+    stochastic : bool
+        ``fun(x, sample)`` takes its noise from ``sample``, integers by default drawn by
+        ``Seeds()``. All points of one difference share one sample.
+    gradient : callable
+        ``gradient(x) -> (d,)``, for first-order methods.
+    along : callable
+        ``along(x, indices, offsets) -> (m,)``, for functions that know how to answer at x plus
+        sparse offsets; see `as_objective`.
+    on_error : {"stop", "skip", "raise"}
+        When f raises or returns something else than a finite real number: end the run with a
+        status, keeping all that was found; leave the point out, count it and go on; or raise.
+    chunk_size : int
+        Points per call of a vectorised function; by default as many as fit 4 MB.
+    callback : callable or several
+        ``callback(progress)`` after each iteration; returning True or raising StopIteration ends
+        the run. See `szoht.result.Progress`.
+    monitor : callable
+        ``monitor(x) -> float`` is recorded after each iteration, neither counted nor timed.
+    progress : bool
+        Show a live bar; needs the extra ``cli``.
+
+    Returns
+    -------
+    Result
+        With ``x``, ``fun``, ``support``, ``nfev``, ``nit``, ``success``, ``status``, ``message``,
+        ``history`` and more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import szoht
+    >>> target = np.zeros(200)
+    >>> target[[7, 60, 150]] = [1.0, -0.5, 2.0]
+    >>> result = szoht.minimize(
+    ...     lambda x: float(((x - target) ** 2).sum()), np.zeros(200), k=3, max_queries=2_000, rng=0
+    ... )
+    >>> result.support
+    array([  7,  60, 150])
+    >>> result.nfev <= 2_000
+    True
+    """
+    objective = as_objective(
+        fun,
+        vectorized=vectorized,
+        n_samples=n_samples,
+        stochastic=stochastic,
+        gradient=gradient,
+        along=along,
+    )
+    oracle = Oracle(objective=objective, on_error=on_error, chunk_size=chunk_size)
+    with ExitStack() as stack:
+        callbacks = list(as_callbacks(callback))
+        if progress:
+            callbacks.append(stack.enter_context(ProgressBar(max_queries)))
+        run = AskTell(
+            x0,
+            k=k,
+            constraint=constraint,
+            method=method,
+            options=options,
+            max_queries=max_queries,
+            max_iterations=max_iterations,
+            max_seconds=max_seconds,
+            target=target,
+            stop=stop,
+            rng=rng,
+            n_samples=objective.n_samples,
+            stochastic=objective.stochastic,
+            on_error=on_error,
+            callback=callbacks,
+            monitor=monitor,
+        )
+        check_capabilities(objective, run.algorithm, run.ask())
+        return _loop(run, oracle)
+
+
+def _loop(run: AskTell, oracle: Oracle) -> Result:
+    try:
+        while not run.done:
+            plan = run.ask()
+            try:
+                answers = oracle(plan)
+            except PointFailure as failed:
+                run.fail(_describe(failed, run), spent=failed.spent)
+            else:
+                run.receive(answers)
+    except KeyboardInterrupt:
+        run.interrupt()
+    return run.result
+
+
+def _describe(failed: PointFailure, run: AskTell) -> Failure:
+    return Failure(
+        query=run.progress.counts.points + failed.index + 1,
+        point=failed.point,
+        reason=failed.reason,
+        exception=failed.cause,
+    )

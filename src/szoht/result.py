@@ -1,0 +1,192 @@
+"""What comes out of a run: `Status`, `Counts`, `Progress`, `Failure`, `Result`."""
+
+import enum
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from szoht.algorithm import Measured
+from szoht.types import Indices, Vector
+
+__all__ = ["Counts", "Failure", "Progress", "Result", "Status"]
+
+SHOWN_ENTRIES = 10
+
+
+class Status(enum.Enum):
+    """Why a run ended; each member holds its message and what one may do about it."""
+
+    TARGET = (0, "The target value was reached.", "")
+    STALLED = (1, "The best value stopped improving.", "")
+    QUERIES = (2, "The query budget is spent.", "Raise `max_queries` to go on.")
+    ITERATIONS = (3, "The iteration limit was reached.", "Raise `max_iterations` to go on.")
+    SECONDS = (4, "The time limit was reached.", "Raise `max_seconds` to go on.")
+    CALLBACK = (5, "A callback stopped the run.", "")
+    INTERRUPTED = (6, "The run was interrupted.", "The best point so far is kept.")
+    FAILED = (
+        7,
+        "The objective could not be evaluated.",
+        'Mend the objective, or pass on_error="skip" to leave such points out.',
+    )
+    DIVERGED = (
+        8,
+        "The iterates left the range of floating-point numbers.",
+        "Lower `step_size`, or leave it out to have it found by line search.",
+    )
+    RUNNING = (9, "The run has not ended.", "")
+
+    def __init__(self, code: int, text: str, remedy: str) -> None:
+        self.code = code
+        self.text = text
+        self.remedy = remedy
+
+    @property
+    def message(self) -> str:
+        """What happened, and the remedy."""
+        return f"{self.text} {self.remedy}".strip()
+
+    @property
+    def limit(self) -> bool:
+        """Whether the run ended because something that the user rationed is used up."""
+        return self in (Status.QUERIES, Status.ITERATIONS, Status.SECONDS)
+
+    @property
+    def measures_solution(self) -> bool:
+        """Whether a last query may still go into measuring the newest iterate."""
+        return self in (Status.QUERIES, Status.ITERATIONS, Status.STALLED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """What a run has spent; the same numbers in result, history and callback.
+
+    ``queries`` counts evaluations of the objective, one for each member of a sample; ``points``
+    counts the points; ``failures`` those that were not answered by a finite real number.
+    """
+
+    queries: int = 0
+    points: int = 0
+    gradients: int = 0
+    failures: int = 0
+
+    def plus(self, **more: int) -> "Counts":
+        """Return the counts with some of them increased."""
+        return replace(self, **{name: getattr(self, name) + n for name, n in more.items()})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Progress:
+    """An immutable look at a run, handed to callbacks and stop rules after each iteration."""
+
+    iteration: int
+    counts: Counts
+    x: Vector
+    value: float
+    best: Measured | None
+    seconds: float
+
+    @property
+    def queries(self) -> int:
+        """Evaluations spent so far."""
+        return self.counts.queries
+
+    @property
+    def best_value(self) -> float:
+        """The lowest value of an iterate so far, NaN if none is known."""
+        return float("nan") if self.best is None else self.best.value
+
+    @property
+    def best_x(self) -> Vector:
+        """The iterate with the lowest value so far."""
+        return self.x if self.best is None else self.best.x
+
+    @cached_property
+    def support(self) -> Indices:
+        """The non-zero coordinates of the newest iterate."""
+        return np.flatnonzero(self.x)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Failure:
+    """Which point could not be evaluated, and why. ``query`` counts from 1 over the whole run."""
+
+    query: int
+    point: Vector | None
+    reason: str
+    exception: BaseException | None = None
+
+    def __str__(self) -> str:
+        where = "" if self.point is None else f" at the point with {_entries(self.point)}"
+        return f"Query {self.query}{where}: {self.reason}."
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Result:
+    """The outcome of a run, under SciPy's names and some of our own.
+
+    Attributes
+    ----------
+    x, fun
+        The solution and its measured value (NaN if no query was left to measure it).
+    support
+        The non-zero coordinates of ``x``.
+    nfev, njev, nit
+        Queries, gradients and iterations spent.
+    success, status, message
+        Whether the run ended as asked: with the target or a stall, or with a limit when no target
+        was set; why it ended; the same in words.
+    history
+        A dict of columns, one row per iteration: ``pandas.DataFrame(result.history)``.
+    failure
+        The evaluation that ended the run, if one did.
+    seed
+        The integer that repeats this run when passed as ``rng``.
+    """
+
+    x: Vector
+    fun: float
+    nfev: int
+    njev: int
+    nit: int
+    success: bool
+    status: Status
+    message: str
+    counts: Counts
+    seconds: float
+    seed: int
+    method: str
+    history: dict[str, Any] = field(repr=False)
+    failure: Failure | None = None
+
+    @cached_property
+    def support(self) -> Indices:
+        """The non-zero coordinates of ``x``."""
+        return np.flatnonzero(self.x)
+
+    def __str__(self) -> str:
+        rows = {
+            "message": self.message,
+            "success": self.success,
+            "status": f"{self.status.name} ({self.status.code})",
+            "fun": f"{self.fun:.10g}",
+            "x": f"{_entries(self.x)} (d = {self.x.size})",
+            "nfev": f"{self.nfev} queries",
+            "nit": f"{self.nit} iterations",
+            "seconds": f"{self.seconds:.3g}",
+            "method": self.method,
+            "seed": self.seed,
+        }
+        if self.njev:
+            rows["njev"] = f"{self.njev} gradients"
+        if self.counts.failures:
+            rows["failures"] = self.counts.failures
+        return "\n".join(f"{name:>9}: {value}" for name, value in rows.items())
+
+
+def _entries(x: Vector) -> str:
+    support = np.flatnonzero(x)
+    shown = ", ".join(f"{i}: {x[i]:.6g}" for i in support[:SHOWN_ENTRIES])
+    more = ", ..." if support.size > SHOWN_ENTRIES else ""
+    return f"{support.size} non-zeros {{{shown}{more}}}"
