@@ -1,0 +1,5 @@
+"""The conformance suite: run it on your own operators, estimators and algorithms."""
+
+from szoht.testing.algorithms import check_algorithm as check_algorithm
+from szoht.testing.estimators import check_estimator as check_estimator
+from szoht.testing.operators import check_operator as check_operator

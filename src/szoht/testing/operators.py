@@ -1,0 +1,83 @@
+"""`check_operator`: what every set and penalty must satisfy."""
+
+import numpy as np
+
+from szoht.errors import NonFiniteError
+from szoht.operators import Operator
+from szoht.types import Vector
+
+__all__ = ["check_operator"]
+
+TRIALS = 50
+TOLERANCE = 1e-10
+
+
+def check_operator(operator: Operator, *, d: int = 12, rng: int = 0) -> None:
+    """Raise AssertionError unless ``operator`` is a projection or a proximal map.
+
+    Checked on random points: the input is left alone and the answer repeats; the answer is at
+    least as good as many other candidates, which a wrong threshold, a scaled or a chained
+    projection is not; sets contain what they project to and leave it where it is; `lmo` beats
+    every feasible candidate; NaN and infinity are refused.
+
+    >>> from szoht.operators import Sparse
+    >>> check_operator(Sparse(3))
+    """
+    generator = np.random.default_rng(rng)
+    operator.check(d)
+    points = generator.standard_normal((TRIALS, d)) * generator.choice([0.1, 1, 10], (TRIALS, 1))
+    for y in points:
+        for step in (0.3, 2.0):
+            _check_prox(operator, y, step, points)
+    if hasattr(operator, "lmo"):
+        _check_lmo(operator, points)
+    _check_refusal(operator, d)
+
+
+def _check_prox(operator: Operator, y: Vector, step: float, points: Vector) -> None:
+    before = y.copy()
+    x = operator.prox(y, step)
+    assert np.array_equal(y, before), "prox must not change its input"
+    assert x is not y, "prox must return a new array"
+    assert x.shape == y.shape, "prox must keep the shape"
+    assert np.array_equal(x, operator.prox(y, step)), "prox must give the same answer twice"
+    penalty = getattr(operator, "value", lambda _: 0.0)
+    contains = getattr(operator, "contains", None)
+    if contains is not None:
+        assert contains(x), "a projection must land in its set"
+        again = operator.prox(x, step)
+        assert np.allclose(again, x, rtol=0, atol=TOLERANCE), "projecting twice must change nothing"
+
+    def cost(z: Vector) -> float:
+        return 0.5 * float(((z - y) ** 2).sum()) + step * penalty(z)
+
+    best = cost(x)
+    # feasible candidates: projections of other points, and moves from the answer towards them
+    for other in points:
+        for candidate in (operator.prox(other, step), operator.prox(x + 0.1 * other, step)):
+            assert best <= cost(candidate) + TOLERANCE * (1 + abs(best)), (
+                "prox is not the nearest point: another feasible point is better"
+            )
+
+
+def _check_lmo(operator: Operator, points: Vector) -> None:
+    feasible = [operator.prox(point, 1.0) for point in points]
+    for gradient in points:
+        vertex = operator.lmo(gradient)  # type: ignore[attr-defined]
+        assert operator.contains(vertex), "lmo must return a point of the set"  # type: ignore[attr-defined]
+        value = float(gradient @ vertex)
+        for point in feasible:
+            assert value <= float(gradient @ point) + TOLERANCE * (1 + abs(value)), (
+                "lmo is not a minimiser of the inner product over the set"
+            )
+
+
+def _check_refusal(operator: Operator, d: int) -> None:
+    for bad in (np.nan, np.inf, -np.inf):
+        y = np.ones(d)
+        y[d // 2] = bad
+        try:
+            operator.prox(y, 1.0)
+        except NonFiniteError:
+            continue
+        raise AssertionError(f"prox must refuse {bad} with NonFiniteError")
