@@ -3,12 +3,12 @@
 from szoht._version import __version__ as __version__
 from szoht.adapters import scipy_method as scipy_method
 from szoht.algorithm import Algorithm as Algorithm
-from szoht.algorithm import Composite as Composite
 from szoht.algorithms import iht as iht
 from szoht.algorithms import stoiht as stoiht
 from szoht.algorithms import szoht as szoht
 from szoht.algorithms import truncated_zsgd as truncated_zsgd
 from szoht.ask_tell import AskTell as AskTell
+from szoht.composite import Composite as Composite
 from szoht.errors import SzohtError as SzohtError
 from szoht.errors import SzohtWarning as SzohtWarning
 from szoht.objective import Objective as Objective

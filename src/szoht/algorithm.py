@@ -1,22 +1,14 @@
-"""The contracts of an algorithm and its parts, and the glue that composes parts: `Composite`."""
+"""The contract of an algorithm: pure functions over an immutable state."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast, get_args
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
-import numpy as np
-
-from szoht._random import Key
-from szoht._validate import check_choice, frozen
-from szoht.errors import EvaluationError
 from szoht.operators.base import Operator
-from szoht.queries import Answer, Estimate, Plan, Query, Stage, one_point
-from szoht.samplers import Full, Sampler
-from szoht.types import IterateChoice, Sample, Vector
+from szoht.queries import Answer, Estimate, Plan
+from szoht.types import Vector
 
-__all__ = ["Algorithm", "Composite", "Estimator", "Measured", "Search", "State", "Update"]
+__all__ = ["Algorithm", "Measured", "Memory", "State"]
 
 Memory: TypeAlias = Any
 """What a part carries from one iteration to the next: None, numbers, arrays, or a frozen record."""
@@ -28,73 +20,6 @@ class Measured(NamedTuple):
     x: Vector
     value: float
     exact: bool = True
-
-
-class Estimator(Protocol):
-    """Says which points to ask and turns the answers into a gradient. Never calls the objective."""
-
-    @property
-    def requires(self) -> frozenset[str]:
-        """The powers of the objective that it cannot do without, such as "gradient"."""
-        ...
-
-    def check(self, d: int) -> None:
-        """Raise if the estimator does not fit dimension ``d``."""
-        ...
-
-    def init(self, x: Vector) -> Memory:
-        """Return the memory before the first iteration."""
-        ...
-
-    def plan(self, x: Vector, sample: Sample, memory: Memory, key: Key) -> Plan:
-        """Return the points to ask around ``x``; all randomness comes from ``key``."""
-        ...
-
-    def combine(
-        self, plan: Plan, answers: Sequence[Answer], memory: Memory
-    ) -> tuple[Estimate | None, Memory]:
-        """Return the estimate, or None to ask another round with the new memory."""
-        ...
-
-
-class Update(Protocol):
-    """Moves the iterate, given an estimate."""
-
-    @property
-    def operator(self) -> Operator:
-        """The set or penalty that the iterates obey."""
-        ...
-
-    def init(self, x: Vector) -> Memory:
-        """Return the memory before the first iteration."""
-        ...
-
-    def step(self, x: Vector, estimate: Estimate, t: int, memory: Memory) -> tuple[Vector, Memory]:
-        """Return the next iterate."""
-        ...
-
-
-class Search(Protocol):
-    """An update that measures a few candidates before it moves."""
-
-    @property
-    def operator(self) -> Operator:
-        """The set or penalty that the iterates obey."""
-        ...
-
-    def init(self, x: Vector) -> Memory:
-        """Return the memory before the first iteration."""
-        ...
-
-    def trials(self, x: Vector, estimate: Estimate, memory: Memory) -> tuple[Vector, ...]:
-        """Return the candidates to measure."""
-        ...
-
-    def choose(
-        self, x: Vector, estimate: Estimate, values: Vector, memory: Memory
-    ) -> tuple[Measured, Memory]:
-        """Return the next iterate, given the values of the candidates."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -115,7 +40,8 @@ class State:
     average: Vector | None = None
     measured: Measured | None = None
     best: Measured | None = None
-    noise: float = 0.0
+    rounding: float = 0.0
+    slope: float = 0.0
 
 
 class Algorithm(Protocol):
@@ -150,153 +76,3 @@ class Algorithm(Protocol):
     def solution(self, state: State) -> Measured:
         """Return the point that the algorithm stands for, with its value if known, else NaN."""
         ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class Composite:
-    """An algorithm made of parts: sampler x estimator x update(operator, schedule).
-
-    Parameters
-    ----------
-    estimator, update, sampler
-        The parts.
-    iterate : {"best", "last", "average"}, optional
-        Which point is the solution: the best measured iterate, the last one, or the mean of all
-        iterates projected onto the operator's set. By default the best one, unless the sampler
-        shows a different part of the objective in each iteration, so that values of different
-        iterations cannot be compared; then the last.
-    """
-
-    estimator: Estimator
-    update: Update | Search
-    sampler: Sampler = Full()
-    iterate: IterateChoice | None = None
-
-    def __post_init__(self) -> None:
-        if self.iterate is None:
-            default = "best" if self.sampler.comparable else "last"
-            object.__setattr__(self, "iterate", default)
-        check_choice("iterate", self.iterate, get_args(IterateChoice))
-
-    @cached_property
-    def _searches(self) -> bool:
-        return hasattr(self.update, "trials")
-
-    @property
-    def operator(self) -> Operator:
-        """The set or penalty that the iterates obey."""
-        return self.update.operator
-
-    @property
-    def requires(self) -> frozenset[str]:
-        """The powers of the objective that the parts cannot do without."""
-        return self.estimator.requires
-
-    def init(self, x0: Vector, *, seed: int, n_samples: int | None = None) -> State:
-        """Return the state at the start, after checking that all parts fit ``x0``."""
-        self.operator.check(x0.size)
-        self.estimator.check(x0.size)
-        self.sampler.check(n_samples)
-        return State(
-            seed=seed,
-            n_samples=n_samples,
-            x=frozen(x0.copy()),
-            estimator_memory=self.estimator.init(x0),
-            update_memory=self.update.init(x0),
-        )
-
-    def ask(self, state: State) -> Plan:
-        """Return the estimator's plan, or the candidates of a search."""
-        sample = self._sample(state)
-        if state.estimate is not None:
-            search = cast(Search, self.update)
-            trials = search.trials(state.x, state.estimate, state.update_memory)
-            queries = tuple(Query(base=frozen(trial), sample=sample) for trial in trials)
-            return Plan(queries=queries, stage=Stage.SEARCH)
-        key = Key(seed=state.seed, iteration=state.iteration, round=state.round)
-        return self.estimator.plan(state.x, sample, state.estimator_memory, key)
-
-    def tell(self, state: State, plan: Plan, answers: Sequence[Answer]) -> State:
-        """Return the state after the plan was answered."""
-        if plan.stage is Stage.MEASURE:
-            return _note(state, Measured(plan.queries[0].base, float(answers[0].values[0])))
-        if state.estimate is not None:
-            search = cast(Search, self.update)
-            values = np.concatenate([answer.values for answer in answers])
-            chosen, memory = search.choose(state.x, state.estimate, values, state.update_memory)
-            return _note(self._advance(state, chosen.x, memory), chosen)
-        estimate, memory = self.estimator.combine(plan, answers, state.estimator_memory)
-        state = replace(state, estimator_memory=memory)
-        return (
-            replace(state, round=state.round + 1)
-            if estimate is None
-            else self._move(state, estimate)
-        )
-
-    def closing(self, state: State) -> Plan | None:
-        """Measure the solution, or the newest iterate if it might be a better one."""
-        solution = self.solution(state)
-        if not solution.exact:
-            return one_point(solution.x, self._sample(state))
-        newest = state.measured is not None and state.measured.x is state.x
-        return None if newest else one_point(state.x, self._sample(state))
-
-    def solution(self, state: State) -> Measured:
-        """Return the best, the last or the average iterate, as ``iterate`` says."""
-        unknown = Measured(state.x, math.nan, exact=False)
-        if self.iterate == "best":
-            return state.best or unknown
-        if self.iterate == "last" or state.average is None:
-            return state.measured or unknown
-        mean = frozen(self.operator.prox(state.average, 0.0))
-        known = state.measured is not None and np.array_equal(state.measured.x, mean)
-        return state.measured if known and state.measured else Measured(mean, math.nan, exact=False)
-
-    def _move(self, state: State, estimate: Estimate) -> State:
-        if math.isnan(estimate.value):
-            return self._retreat(state)
-        state = replace(state, noise=estimate.noise)
-        state = _note(state, Measured(state.x, estimate.value, estimate.measured))
-        if self._searches:
-            return replace(state, estimate=estimate, round=state.round + 1)
-        update = cast(Update, self.update)
-        x, memory = update.step(state.x, estimate, state.iteration, state.update_memory)
-        return self._advance(state, x, memory)
-
-    def _advance(self, state: State, x: Vector, memory: Memory) -> State:
-        t = state.iteration + 1
-        average = state.average
-        if self.iterate == "average":
-            average = frozen(x.copy() if average is None else average + (x - average) / t)
-        return replace(
-            state,
-            iteration=t,
-            round=0,
-            estimate=None,
-            x=frozen(x),
-            update_memory=memory,
-            average=average,
-        )
-
-    def _retreat(self, state: State) -> State:
-        """Go back to the best known point when the objective fails at the iterate itself."""
-        if state.best is None:
-            raise EvaluationError(
-                "The objective cannot be evaluated at the start `x0`, so there is nothing to "
-                "improve on. Choose an `x0` at which it is finite."
-            )
-        return self._advance(state, state.best.x, state.update_memory)
-
-    def _sample(self, state: State) -> Sample:
-        key = Key(seed=state.seed, iteration=state.iteration)
-        return self.sampler.draw(key, state.n_samples)
-
-
-def _note(state: State, point: Measured) -> State:
-    """Remember a measured iterate, and whether it is the best."""
-    if math.isnan(point.value):
-        return state
-    best = state.best
-    if best is None or point.value < best.value or (point.x is best.x and point.exact):
-        best = point
-    return replace(state, measured=point, best=best)

@@ -21,7 +21,6 @@ from szoht.errors import (
     EvaluationError,
     NonFiniteError,
     ParameterError,
-    RoundingWarning,
     RunFinishedError,
     StartWarning,
     warn,
@@ -29,7 +28,8 @@ from szoht.errors import (
 from szoht.operators.base import Operator
 from szoht.oracle import OnError, as_values
 from szoht.queries import Answer, Plan
-from szoht.result import Counts, Failure, Progress, Result, Status
+from szoht.result import Counts, Failure, Progress, Result, Status, count_failures, first_failure
+from szoht.rounding import RoundingGuard
 from szoht.stopping import Rule, join_limits
 from szoht.types import Vector
 
@@ -37,9 +37,6 @@ __all__ = ["AskTell"]
 
 DEFAULT_QUERIES = 10_000
 DEFAULT_PLANS = 100
-
-ROUNDING_SHARE = 0.01
-"""Warn when rounding alone explains more than this share of a typical difference quotient."""
 
 
 class AskTell:
@@ -62,7 +59,7 @@ class AskTell:
     Examples
     --------
     >>> import numpy as np
-    >>> run = AskTell(np.zeros(50), k=3, max_queries=300, rng=0)
+    >>> run = AskTell(np.zeros(50), k=1, max_queries=300, rng=0)
     >>> while not run.done:
     ...     points = run.ask().points()
     ...     run.tell(((points - np.eye(50)[7]) ** 2).sum(axis=1))
@@ -108,11 +105,11 @@ class AskTell:
         self._recorder = Recorder(start, monitor)
         self._callbacks: tuple[Callback, ...] = (self._recorder, *as_callbacks(callback))
         self._clock = Clock()
-        self._counts = Counts()
+        self._counts = self._shown = Counts()
         self._failure: Failure | None = None
         self._status = Status.RUNNING
         self._ending: Status | None = None
-        self._warned = False
+        self._rounding = RoundingGuard()
         self._state: State = self.algorithm.init(start, seed=self.seed, n_samples=n_samples)
         self._directions: Directions | None = None
         self._plan: Plan = self._prepare(self.algorithm.ask(self._state))
@@ -192,11 +189,11 @@ class AskTell:
     def receive(self, answers: Sequence[Answer]) -> None:
         """Take the answers of the plan last asked; `tell` for callers that have `Answer`s."""
         plan = self.ask()
-        failed = _first_failure(plan, answers, self._counts.queries)
+        failed = first_failure(plan, answers, self._counts.points)
         if failed is not None and self.on_error != "skip":
             self.fail(failed, spent=plan.n_points)
             return
-        self._spend(plan, plan.n_points, sum(_n_failed(answer) for answer in answers))
+        self._spend(plan, plan.n_points, count_failures(answers))
         iteration = self._state.iteration
         try:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -208,7 +205,7 @@ class AskTell:
             self._failure = Failure(query=1, point=self._state.x, reason=str(error).rstrip("."))
             self._end(Status.FAILED)
             return
-        self._warn_of_rounding()
+        self._rounding.look(self._state)
         moved = self._state.iteration > iteration or self._ending is not None
         self._go_on(Status.CALLBACK if moved and self._notify() else None)
 
@@ -276,11 +273,14 @@ class AskTell:
         # the last measurement may have reached the target after all
         reached = self._rule.has_target and self._check(self.progress, 0) is Status.TARGET
         self._status = Status.TARGET if reached and status.limit else status
+        if self._counts != self._shown:  # a run may end in the middle of an iteration
+            self._notify()
         self._clock.stop()
 
     def _notify(self) -> bool:
         """Call the callbacks off the clock; tell whether one of them wants to stop."""
         progress = self.progress
+        self._shown = progress.counts
         with self._clock.paused():
             try:
                 wishes = [callback(progress) for callback in self._callbacks]
@@ -298,18 +298,6 @@ class AskTell:
             failures=failures,
         )
 
-    def _warn_of_rounding(self) -> None:
-        noise = self._state.noise
-        if noise > ROUNDING_SHARE and not self._warned:
-            self._warned = True
-            warn(
-                f"Rounding explains {min(noise, 1):.0%} of a typical difference quotient at "
-                f"iteration {self._state.iteration}: `mu` is too small for the size of f and of "
-                "its slope. Raise `mu`; late in a run it means that f is as low as differences "
-                "with this `mu` can tell.",
-                RoundingWarning,
-            )
-
 
 def _project(x0: Vector, operator: Operator) -> Vector:
     contains = getattr(operator, "contains", None)
@@ -321,18 +309,3 @@ def _project(x0: Vector, operator: Operator) -> Vector:
         StartWarning,
     )
     return frozen(operator.prox(x0, 1.0))
-
-
-def _n_failed(answer: Answer) -> int:
-    return int(np.count_nonzero(~np.isfinite(answer.values)))
-
-
-def _first_failure(plan: Plan, answers: Sequence[Answer], spent: int) -> Failure | None:
-    for query, answer in zip(plan.queries, answers, strict=True):
-        finite = np.isfinite(answer.values)
-        if not finite.all():
-            i = int(np.argmin(finite))
-            reason = f"the value is {answer.values[i]}"
-            return Failure(query=spent + i + 1, point=query.points(i, i + 1)[0], reason=reason)
-        spent += query.n_points
-    return None

@@ -56,9 +56,7 @@ class Objective:
 
     def __post_init__(self) -> None:
         for name in ("value", "values", "along", "gradient"):
-            part = getattr(self, name)
-            if not callable(part) and (part is not None or name == "value"):
-                raise ParameterTypeError(f"`{name}` must be callable; got {name}={part!r}.")
+            _check_callable(name, getattr(self, name), optional=name != "value")
         if self.n_samples is not None:
             check_integer("n_samples", self.n_samples, low=1)
             object.__setattr__(self, "stochastic", True)
@@ -124,6 +122,8 @@ def as_objective(
         raise ParameterTypeError(
             f"`fun` must be callable or have a method `value(x, sample)`; got {fun!r}."
         )
+    _check_callable("gradient", gradient, optional=True)
+    _check_callable("along", along, optional=True)
     drop = not (stochastic or n_samples is not None)
     return Objective(
         value=_FirstOfBatch(fun, drop) if vectorized else _value(fun, drop),
@@ -133,6 +133,11 @@ def as_objective(
         n_samples=n_samples,
         stochastic=stochastic,
     )
+
+
+def _check_callable(name: str, part: object, *, optional: bool) -> None:
+    if not callable(part) and not (optional and part is None):
+        raise ParameterTypeError(f"`{name}` must be callable; got {name}={part!r}.")
 
 
 def _from_methods(source: HasValue) -> Objective:

@@ -140,14 +140,15 @@ class Estimate:
     """What an estimator learnt at ``x``.
 
     ``value`` is f(x): measured, or for central differences the mean over the mirrored pairs,
-    f(x) + O(mu^2); NaN if unknown. ``noise`` is the share of a typical difference quotient that
-    rounding alone explains.
+    f(x) + O(mu^2); NaN if unknown. ``rounding`` is what rounding alone can contribute to a
+    difference quotient, ``slope`` the median size of one.
     """
 
     gradient: Vector
     value: float
     measured: bool
-    noise: float = 0.0
+    rounding: float = 0.0
+    slope: float = 0.0
 
 
 def one_point(x: Vector, sample: Sample) -> Plan:

@@ -1,6 +1,7 @@
 """What comes out of a run: `Status`, `Counts`, `Progress`, `Failure`, `Result`."""
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from szoht.algorithm import Measured
+from szoht.queries import Answer, Plan
 from szoht.types import Indices, Vector
 
 __all__ = ["Counts", "Failure", "Progress", "Result", "Status"]
@@ -183,6 +185,23 @@ class Result:
         if self.counts.failures:
             rows["failures"] = self.counts.failures
         return "\n".join(f"{name:>9}: {value}" for name, value in rows.items())
+
+
+def count_failures(answers: Sequence[Answer]) -> int:
+    """Return how many points were not answered by a finite number."""
+    return sum(int(np.count_nonzero(~np.isfinite(answer.values))) for answer in answers)
+
+
+def first_failure(plan: Plan, answers: Sequence[Answer], spent: int) -> Failure | None:
+    """Return the first point without a finite value, if any; ``spent`` points came before."""
+    for query, answer in zip(plan.queries, answers, strict=True):
+        finite = np.isfinite(answer.values)
+        if not finite.all():
+            i = int(np.argmin(finite))
+            reason = f"the value is {answer.values[i]}"
+            return Failure(query=spent + i + 1, point=query.points(i, i + 1)[0], reason=reason)
+        spent += query.n_points
+    return None
 
 
 def _entries(x: Vector) -> str:

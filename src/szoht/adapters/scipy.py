@@ -13,6 +13,7 @@ from szoht.errors import ParameterError
 from szoht.operators import Operator, SparseBox
 from szoht.optimize import minimize
 from szoht.result import Progress
+from szoht.types import Vector
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
@@ -72,7 +73,7 @@ class ScipyMethod:
             return {"k": self.k, "constraint": self.constraint}
         if self.k is None:
             raise ParameterError("`bounds` need `k`; a `constraint` object holds its own bounds.")
-        low, high = np.broadcast_to(bounds.lb, d), np.broadcast_to(bounds.ub, d)
+        low, high = _as_low_and_high(bounds, d)
         return {"constraint": SparseBox(self.k, low=low, high=high)}
 
 
@@ -119,6 +120,16 @@ class _Callback:
             now = _as_scipy(x=np.array(progress.best_x), fun=progress.best_value)
             return self.callback(intermediate_result=now)
         return self.callback(np.array(progress.best_x))
+
+
+def _as_low_and_high(bounds: Any, d: int) -> tuple[Vector, Vector]:
+    """Read SciPy's two forms: a `Bounds` object, or pairs in which None means no bound."""
+    if hasattr(bounds, "lb"):
+        return np.broadcast_to(bounds.lb, d), np.broadcast_to(bounds.ub, d)
+    pairs = list(bounds)
+    low = np.array([-np.inf if pair[0] is None else pair[0] for pair in pairs], dtype=np.float64)
+    high = np.array([np.inf if pair[1] is None else pair[1] for pair in pairs], dtype=np.float64)
+    return low, high
 
 
 def _as_scipy(**fields: Any) -> "OptimizeResult":

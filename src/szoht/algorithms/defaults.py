@@ -2,7 +2,7 @@
 
 import math
 
-from szoht.algorithm import Search, Update
+from szoht.composite import Search, Update
 from szoht.errors import ParameterError
 from szoht.operators import Operator, Sparse
 from szoht.schedules import Scheduled

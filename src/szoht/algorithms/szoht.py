@@ -1,6 +1,5 @@
 """SZOHT: stochastic zeroth-order hard thresholding."""
 
-from szoht.algorithm import Composite
 from szoht.algorithms.defaults import (
     DEFAULT_MU,
     default_directions,
@@ -8,6 +7,7 @@ from szoht.algorithms.defaults import (
     pick_operator,
     pick_update,
 )
+from szoht.composite import Composite
 from szoht.estimators import Sphere
 from szoht.operators import Operator
 from szoht.samplers import Full, Sampler

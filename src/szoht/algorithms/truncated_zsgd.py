@@ -1,7 +1,7 @@
 """Truncated-ZSGD: Gaussian smoothing, then the k largest entries."""
 
-from szoht.algorithm import Composite
 from szoht.algorithms.defaults import DEFAULT_MU, default_directions, pick_operator, pick_update
+from szoht.composite import Composite
 from szoht.estimators import Gaussian
 from szoht.operators import Operator
 from szoht.samplers import Full, Sampler

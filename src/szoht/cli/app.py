@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from szoht import __version__
+from szoht.cli.theory import theory
 
 __all__ = ["app"]
 
@@ -29,3 +30,6 @@ def options(
     ] = False,
 ) -> None:
     """Sparse black-box optimization: minimise f(x) subject to ||x||_0 <= k."""
+
+
+app.command()(theory)

@@ -51,11 +51,13 @@ def directional_estimate(plan: Plan, answer: Answer, *, scale: float, mean: bool
     if mean:
         scale /= max(1, int(np.count_nonzero(quotients.valid)))
     assert query.directions is not None, "a difference plan always has directions"  # noqa: S101
+    rounding, slope = _rounding_and_slope(query, quotients)
     return Estimate(
         gradient=weighted_sum(query.directions, quotients.slopes * scale),
         value=quotients.value,
         measured=query.with_base,
-        noise=_rounding(query, quotients),
+        rounding=rounding,
+        slope=slope,
     )
 
 
@@ -72,13 +74,13 @@ def _quotients(query: Query, values: Vector) -> Quotients:
     return Quotients(np.where(valid, slopes, 0.0), valid, value)
 
 
-def _rounding(query: Query, quotients: Quotients) -> float:
-    """Return eps |f| / mu over the median non-zero |slope|: the share that rounding explains."""
+def _rounding_and_slope(query: Query, quotients: Quotients) -> tuple[float, float]:
+    """Return eps |f| / mu, and the median of the slopes that are not exactly zero."""
     rounding = EPS * abs(quotients.value) / query.radius
     slopes = np.abs(quotients.slopes[quotients.slopes != 0])
     if slopes.size:
         middle = slopes.size // 2
-        return rounding / float(np.partition(slopes, middle)[middle])
-    # All differences vanish: the function is flat, unless the radius itself is to blame.
+        return rounding, float(np.partition(slopes, middle)[middle])
+    # All differences vanish: the function is flat here, unless the radius itself is to blame.
     scale = max(1.0, float(np.abs(query.base).max()))
-    return float("inf") if query.radius < NEGLIGIBLE_RADIUS * scale and rounding > 0 else 0.0
+    return (rounding if query.radius < NEGLIGIBLE_RADIUS * scale else 0.0), 0.0

@@ -32,7 +32,8 @@ class Sphere:
     support_size : int, optional
         Coordinates that one direction moves, in [1, d]; all of them by default.
     central : bool
-        Use ``[f(x + mu u) - f(x - mu u)] / (2 mu)``: bias O(mu^2) instead of O(mu).
+        Use ``[f(x + mu u) - f(x - mu u)] / (2 mu)``: one difference errs by O(mu^2) instead of
+        O(mu), since curvature cancels.
     orthogonal : bool
         Draw groups of orthonormal directions instead of independent ones: less variance, the more
         the closer q comes to d.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from szoht._random import Key
-from szoht.algorithm import Estimator
+from szoht.composite import Estimator
 from szoht.queries import Answer, Estimate, Plan
 from szoht.types import Vector
 

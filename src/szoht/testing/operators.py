@@ -52,9 +52,12 @@ def _check_prox(operator: Operator, y: Vector, step: float, points: Vector) -> N
         return 0.5 * float(((z - y) ** 2).sum()) + step * penalty(z)
 
     best = cost(x)
-    # feasible candidates: projections of other points, and moves from the answer towards them
-    for other in points:
-        for candidate in (operator.prox(other, step), operator.prox(x + 0.1 * other, step)):
+    # candidates: projections of other points, moves from the answer towards them, and the answer
+    # with one coordinate put back
+    others = [operator.prox(z, step) for other in points for z in (other, x + 0.1 * other)]
+    restored = [np.where(np.arange(y.size) == i, y, x) for i in range(y.size)]
+    for candidate in others + restored:
+        if contains is None or contains(candidate):
             assert best <= cost(candidate) + TOLERANCE * (1 + abs(best)), (
                 "prox is not the nearest point: another feasible point is better"
             )

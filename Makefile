@@ -1,0 +1,49 @@
+# Two commands for a fresh machine with Python, make and a compiler:
+#   make demo   sets up a virtual environment and solves a sparse black-box problem
+#   make test   sets up, lints, type-checks, checks the import layers, runs all tests
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: setup demo test lint types layers pytest test-statistical bench clean
+
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+$(VENV)/.demo: pyproject.toml
+	test -f $(VENV)/.ready || $(PYTHON) -m venv $(VENV)
+	test -f $(VENV)/.ready || $(BIN)/python -m pip install --quiet --editable ".[cli,plot]"
+	touch $@
+
+setup: $(VENV)/.ready
+
+demo: $(VENV)/.demo
+	$(BIN)/python examples/demo.py --out out/demo.png
+
+test: lint types layers pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+layers: setup
+	$(BIN)/lint-imports --no-logo
+
+pytest: setup
+	$(BIN)/python -m pytest -m "not statistical" --cov --cov-report=term --cov-fail-under=95
+
+test-statistical: setup
+	$(BIN)/python -m pytest -m statistical
+
+bench: setup
+	$(BIN)/python benchmarks/core.py
+
+clean:
+	rm -rf $(VENV) out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

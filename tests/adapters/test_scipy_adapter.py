@@ -1,0 +1,72 @@
+"""`scipy.optimize.minimize(fun, x0, method=szoht.scipy_method(k=10))`."""
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+import szoht
+
+TARGET = np.zeros(30)
+TARGET[[3, 17]] = [1.0, -2.0]
+
+
+def fun(x, scale=1.0):
+    return scale * float(((x - TARGET) ** 2).sum())
+
+
+def run(fun=fun, method=None, **options):
+    limits = {"max_queries": 800, "rng": 0} | options.pop("options", {})
+    method = method or szoht.scipy_method(k=2)
+    return optimize.minimize(fun, np.zeros(30), method=method, options=limits, **options)
+
+
+def test_same_numbers_as_ours():
+    ours = szoht.minimize(fun, np.zeros(30), k=2, max_queries=800, rng=0)
+    theirs = run()
+    assert isinstance(theirs, optimize.OptimizeResult)
+    assert np.array_equal(ours.x, theirs.x)
+    assert (ours.fun, ours.nfev, ours.nit) == (theirs.fun, theirs.nfev, theirs.nit)
+    assert theirs.success
+    assert theirs.status == ours.status.code
+    assert np.array_equal(theirs.support, [3, 17])
+    assert "message" in repr(theirs)
+
+
+def test_extra_arguments_reach_the_function():
+    assert run(args=(3.0,)).fun == pytest.approx(3 * run().fun, rel=1e-3, abs=1e-9)
+
+
+def test_bounds_become_a_sparse_box():
+    result = run(bounds=[(-1, None)] * 30)
+    assert result.x[17] == -1.0
+    assert result.x[3] > 0.5
+    result = run(bounds=optimize.Bounds(-0.5, 0.5))
+    assert np.abs(result.x).max() <= 0.5
+
+
+def test_first_order_methods_get_the_gradient():
+    method = szoht.scipy_method(k=2, method="iht")
+    result = run(method=method, jac=lambda x: 2 * (x - TARGET))
+    assert result.njev > 0
+    assert np.allclose(result.x, TARGET, atol=1e-6)
+
+
+def test_both_forms_of_callback():
+    points = []
+    run(callback=points.append)
+    assert all(len(np.flatnonzero(point)) <= 2 for point in points)
+
+    def stop(intermediate_result):
+        if intermediate_result.fun < 1.0:
+            raise StopIteration
+
+    assert run(callback=stop).nfev < 800
+
+
+def test_what_is_not_supported_says_so():
+    with pytest.raises(szoht.errors.ParameterError, match="`constraints` are not supported"):
+        run(constraints={"type": "eq", "fun": lambda x: x.sum()})
+    with pytest.raises(szoht.errors.ParameterError, match="`tol` is not supported"):
+        run(tol=1e-3)
+    with pytest.raises(szoht.errors.ParameterError, match="`bounds` need `k`"):
+        run(method=szoht.scipy_method(constraint=szoht.Sparse(2)), bounds=[(-1, 1)] * 30)

@@ -1,0 +1,49 @@
+"""The command line's entry point."""
+
+import subprocess
+import sys
+
+import szoht
+from szoht import cli
+
+
+def szoht_command(*arguments, code="import sys; from szoht.cli import main; main()"):
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_version():
+    run = szoht_command("--version")
+    assert run.returncode == 0
+    assert run.stdout.strip() == f"szoht {szoht.__version__}"
+
+
+def test_help():
+    run = szoht_command("--help")
+    assert run.returncode == 0
+    assert "Sparse black-box optimization" in run.stdout
+
+
+def test_unknown_commands_fail():
+    assert szoht_command("nonsense").returncode == 2
+
+
+def test_a_missing_extra_is_named():
+    code = "import sys; sys.modules['typer'] = None; from szoht.cli import main; main()"
+    run = szoht_command("--version", code=code)
+    assert run.returncode == 1
+    assert "pip install 'szoht[cli]'" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_the_core_imports_no_extra():
+    code = (
+        "import sys, szoht; "
+        "print([m for m in ('rich', 'typer', 'matplotlib', 'pandas', 'scipy.optimize', 'torch')"
+        " if m in sys.modules])"
+    )
+    assert szoht_command(code=code).stdout.strip() == "[]"
+
+
+def test_main_is_the_entry_point():
+    assert callable(cli.main)

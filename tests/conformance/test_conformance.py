@@ -1,0 +1,195 @@
+"""One row per part: the public conformance suite on everything we ship."""
+
+import numpy as np
+import pytest
+
+from szoht import Full, Minibatch, Seeds, algorithms, minimize
+from szoht.composite import Composite
+from szoht.estimators import Coordinate, Exact, Gaussian, Sphere
+from szoht.operators import Box, Identity, L1Ball, SoftThreshold, Sparse, SparseBox
+from szoht.schedules import Geometric, Polynomial
+from szoht.testing import check_algorithm, check_estimator, check_operator
+from szoht.updates import ForwardBackward, FrankWolfe, LineSearch
+
+OPERATORS = [
+    Sparse(1),
+    Sparse(4),
+    Sparse(12),
+    SparseBox(1, low=-0.3, high=0.5),
+    SparseBox(4, low=0.0, high=np.inf),
+    SparseBox(5, low=-np.linspace(0, 1, 12), high=np.linspace(2, 0, 12)),
+    Box(low=-1.0, high=0.5),
+    Box(low=np.full(12, 0.1), high=np.full(12, 0.4)),
+    L1Ball(0.7),
+    L1Ball(5.0),
+    SoftThreshold(0.0),
+    SoftThreshold(0.8),
+    Identity(),
+]
+
+ESTIMATORS = [
+    Sphere(q=1, mu=1e-3),
+    Sphere(q=4, mu=1e-3, support_size=1),
+    Sphere(q=4, mu=1e-3, support_size=10),
+    Sphere(q=4, mu=1e-3, support_size=20),
+    Sphere(q=4, mu=1e-3, support_size=29),
+    Sphere(q=4, mu=1e-3, support_size=30),
+    Sphere(q=3, mu=1e-3, central=True),
+    Sphere(q=3, mu=1e-3, support_size=7, central=True),
+    Sphere(q=30, mu=1e-3, orthogonal=True),
+    Sphere(q=12, mu=1e-3, orthogonal=True),
+    Sphere(q=40, mu=1e-3, support_size=7, orthogonal=True),
+    Sphere(q=3, mu=1e-3, support_size=7, orthogonal=True),
+    Sphere(q=Geometric(start=1, ratio=1.5, high=6), mu=Polynomial(start=1e-3)),
+    Gaussian(q=3, mu=1e-3),
+    Gaussian(q=3, mu=1e-3, central=True),
+    Coordinate(mu=1e-3),
+    Coordinate(mu=1e-3, central=True),
+    Coordinate(mu=1e-3, count=4),
+    Exact(),
+]
+
+# algorithm, number of components of the finite sum
+ALGORITHMS = [
+    (algorithms.szoht(k=3, q=12), None),
+    (algorithms.szoht(k=3, d=30), None),
+    (algorithms.szoht(k=3, q=12, step_size=0.2), None),
+    (algorithms.szoht(k=3, q=40, step_size=0.2, support_size=1), None),
+    (algorithms.szoht(k=3, q=12, step_size=0.2, support_size=10), None),
+    (algorithms.szoht(k=3, q=12, step_size=0.2, central=True, mu=1e-3), None),
+    (algorithms.szoht(k=3, q=12, central=True, iterate="last", mu=1e-3), None),
+    (algorithms.szoht(k=3, q=30, step_size=0.5, orthogonal=True), None),
+    (algorithms.szoht(constraint=SparseBox(3, low=-1.0, high=0.9), q=12), None),
+    (algorithms.szoht(k=3, q=12, step_size=0.2, sampler=Minibatch(size=2)), 10),
+    (algorithms.szoht(k=3, q=12, sampler=Minibatch(size=2, replace=True)), 10),
+    (algorithms.szoht(k=3, q=12, sampler=Full()), 10),
+    (algorithms.truncated_zsgd(k=3, d=30), None),
+    (algorithms.truncated_zsgd(k=3, q=1, step_size=0.03, iterate="last"), None),
+    (algorithms.truncated_zsgd(k=3, q=1, step_size=0.03, iterate="best"), None),
+    (algorithms.truncated_zsgd(k=3, q=1, step_size=0.03, iterate="average"), None),
+    (algorithms.iht(k=3), None),
+    (algorithms.iht(k=3, step_size=1.0), None),
+    (algorithms.stoiht(k=3), 10),
+    (algorithms.stoiht(k=3, step_size=0.5, sampler=Minibatch(size=3)), 10),
+    (
+        Composite(
+            estimator=Coordinate(mu=1e-6),
+            update=FrankWolfe(operator=L1Ball(2.2)),
+        ),
+        None,
+    ),
+    (
+        Composite(
+            estimator=Sphere(q=12, mu=1e-6),
+            update=LineSearch(operator=SoftThreshold(1e-3)),
+        ),
+        None,
+    ),
+    (
+        Composite(
+            estimator=Exact(),
+            update=ForwardBackward(operator=Identity(), step_size=Polynomial(start=0.5)),
+        ),
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=str)
+def test_operator(operator):
+    check_operator(operator, d=12)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_estimator(estimator):
+    check_estimator(estimator, d=30)
+
+
+@pytest.mark.parametrize(("algorithm", "n_samples"), ALGORITHMS, ids=str)
+def test_algorithm(algorithm, n_samples):
+    check_algorithm(algorithm, d=30, n_samples=n_samples)
+
+
+def test_every_named_algorithm_has_a_row():
+    covered = {"szoht", "truncated_zsgd", "iht", "stoiht"}
+    assert set(algorithms.METHODS) == covered
+
+
+class ScaledSphere(Sphere):
+    """Wrong by a factor, as one finds in the wild."""
+
+    def combine(self, plan, answers, memory):
+        estimate, memory = super().combine(plan, answers, memory)
+        return type(estimate)(
+            gradient=estimate.gradient * 0.9,
+            value=estimate.value,
+            measured=True,
+        ), memory
+
+
+class ThresholdThenClip(SparseBox):
+    """The common mistake: not the projection."""
+
+    def prox(self, y, step):
+        return np.clip(Sparse(self.k).prox(y, step), self.low, self.high)
+
+
+class TooFew(Sparse):
+    """Keeps k - 1 entries."""
+
+    def prox(self, y, step):
+        return Sparse(max(1, self.k - 1)).prox(y, step)
+
+
+def test_the_suite_finds_a_wrong_scale():
+    with pytest.raises(AssertionError, match="biased"):
+        check_estimator(ScaledSphere(q=10, mu=1e-3), d=30)
+
+
+@pytest.mark.parametrize("operator", [ThresholdThenClip(3, low=-0.1, high=0.2), TooFew(3)])
+def test_the_suite_finds_a_wrong_projection(operator):
+    with pytest.raises(AssertionError, match="nearest"):
+        check_operator(operator, d=12)
+
+
+class Ascent(ForwardBackward):
+    """Steps the wrong way."""
+
+    def step(self, x, estimate, t, memory):
+        return self.operator.prox(x + 0.2 * estimate.gradient, 0.2), memory
+
+
+class Unprojected(ForwardBackward):
+    """Forgets the operator."""
+
+    def step(self, x, estimate, t, memory):
+        return x - 0.2 * estimate.gradient, memory
+
+
+@pytest.mark.parametrize(("update", "complaint"), [(Ascent, "no progress"), (Unprojected, "left")])
+def test_the_suite_finds_a_wrong_update(update, complaint):
+    broken = update(operator=Sparse(3), step_size=0.2)
+    with pytest.raises(AssertionError, match=complaint):
+        check_algorithm(Composite(estimator=Sphere(q=12, mu=1e-6), update=broken), d=30)
+
+
+def test_seeds_reach_the_objective():
+    seen = []
+
+    def fun(x, sample):
+        seen.append(tuple(sample))
+        noise = np.random.default_rng(sample).standard_normal()
+        return float(((x - 1) ** 2).sum()) + 0.01 * noise
+
+    minimize(
+        fun,
+        np.zeros(4),
+        k=2,
+        stochastic=True,
+        options={"q": 3, "step_size": 0.1, "sampler": Seeds(size=2)},
+        max_iterations=5,
+        rng=0,
+    )
+    # four points per iteration share one sample; five iterations and a last measurement
+    assert [len(set(seen[4 * t : 4 * t + 4])) for t in range(5)] == [1] * 5
+    assert len(set(seen)) == 6

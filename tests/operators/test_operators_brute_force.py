@@ -1,0 +1,140 @@
+"""Operators against brute force over all supports, ties, extremes, and expansivity."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from reference.hard_thresholding import hard_threshold, project_l1_ball, project_sparse_box
+from szoht.errors import NonFiniteError, ParameterError, ParameterTypeError
+from szoht.operators import Box, L1Ball, SoftThreshold, Sparse, SparseBox
+
+finite = st.floats(-1e6, 1e6, allow_subnormal=False)
+# few distinct values, so that ties are the rule
+tied = st.sampled_from([-2.0, -1.0, 0.0, 1.0, 2.0])
+vectors = st.integers(1, 8).flatmap(lambda d: arrays(np.float64, d, elements=finite | tied))
+
+
+@given(vectors, st.integers(1, 8))
+def test_sparse_equals_sorting(y, k):
+    assert np.array_equal(Sparse(k).prox(y, 1.0), hard_threshold(y, k))
+
+
+@given(vectors, st.integers(1, 8), st.floats(0, 3), st.floats(0, 3))
+@settings(deadline=None)
+def test_sparse_box_is_the_nearest_point(y, k, low, high):
+    d = len(y)
+    ours = SparseBox(k, low=-low, high=high).prox(y, 1.0)
+    best = project_sparse_box(y, k, np.full(d, -low), np.full(d, high))
+    assert np.count_nonzero(ours) <= k
+    distance, least = ((ours - y) ** 2).sum(), ((best - y) ** 2).sum()
+    assert distance <= least * (1 + 1e-12)
+
+
+@given(vectors, st.floats(0.01, 10))
+def test_l1_ball_equals_bisection(y, radius):
+    ours = L1Ball(radius).prox(y, 1.0)
+    assert np.allclose(ours, project_l1_ball(y, radius), rtol=0, atol=1e-9 * (1 + np.abs(y).max()))
+
+
+def test_threshold_then_clip_is_not_the_projection():
+    y = np.array([5.0, 0.7])
+    box = SparseBox(1, low=[0.0, 0.0], high=[0.01, 1.0])
+    assert np.array_equal(box.prox(y, 1.0), [0.0, 0.7])
+
+
+def test_ties_go_to_the_lowest_index():
+    assert np.array_equal(Sparse(2).prox(np.array([1.0, -2, 2, -2, 2]), 1.0), [0, -2, 2, 0, 0])
+
+
+@pytest.mark.parametrize("d", [1, 5])
+def test_k_equal_to_d_changes_nothing(d):
+    y = np.arange(1.0, d + 1)
+    assert np.array_equal(Sparse(d).prox(y, 1.0), y)
+
+
+def test_l1_ball_survives_entries_that_dwarf_its_radius():
+    x = L1Ball(1.0).prox(np.array([1e30, -1.0, 0.0]), 1.0)
+    assert np.isfinite(x).all()
+    assert np.abs(x).sum() <= 1.0
+
+
+def test_soft_threshold_scales_with_the_step():
+    y = np.array([1.0, -1.0])
+    assert np.allclose(SoftThreshold(0.5).prox(y, 0.4), [0.8, -0.8])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_non_finite_entries_are_refused_by_index(bad):
+    with pytest.raises(NonFiniteError, match=r"y\[1\]"):
+        Sparse(1).prox(np.array([0.0, bad]), 1.0)
+
+
+def test_infinite_boxes_have_no_vertex():
+    with pytest.raises(ParameterError, match="finite bounds"):
+        Box(low=-np.inf, high=1.0).lmo(np.array([1.0, -1.0]))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Sparse(0), ParameterError, r"`k` must be an integer in \[1, d\]; got k=0"),
+        (lambda: Sparse(3).check(2), ParameterError, "got k=3 with d=2"),
+        (lambda: Sparse(1.0), ParameterTypeError, "of type float"),
+        (lambda: Sparse(np.True_), ParameterTypeError, "of type bool"),
+        (lambda: SparseBox(2, low=0.1, high=1.0), ParameterError, "low <= 0 <= high"),
+        (lambda: SparseBox(2, low=[0.0, 0.0], high=1.0).check(3), ParameterError, r"got \(2,\)"),
+        (lambda: Box(low=1.0, high=0.0), ParameterError, "must not exceed"),
+        (lambda: Box(low=np.nan, high=0.0), ParameterError, "not NaN"),
+        (lambda: Box(low="a", high=0.0), ParameterTypeError, "`low`"),
+        (lambda: Box(low=[0.0], high=[1.0, 2.0]), ParameterError, "same shape"),
+        (lambda: L1Ball(0.0), ParameterError, "`radius` must be a finite number > 0"),
+        (lambda: SoftThreshold(-1.0), ParameterError, "`penalty` must be a finite number >= 0"),
+    ],
+)
+def test_bad_parameters_name_the_rule(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def gamma(k, k_star, d):
+    """Lemma A.4: the expansivity of H_k towards k_star-sparse points."""
+    overlap = min(k_star, d - k)
+    beta = overlap / (k - k_star + overlap)
+    return np.sqrt(1 + (beta + np.sqrt((4 + beta) * beta)) / 2)
+
+
+@given(st.data())
+@settings(deadline=None)
+def test_expansivity_never_exceeds_gamma(data):
+    d = data.draw(st.integers(2, 12))
+    k = data.draw(st.integers(1, d - 1))
+    k_star = data.draw(st.integers(1, k))
+    b = data.draw(arrays(np.float64, d, elements=st.floats(-10, 10)))
+    a = np.zeros(d)
+    support = data.draw(st.permutations(range(d)))[:k_star]
+    a[list(support)] = data.draw(arrays(np.float64, k_star, elements=st.floats(-10, 10)))
+    left = np.linalg.norm(Sparse(k).prox(b, 1.0) - a)
+    assert left <= gamma(k, k_star, d) * np.linalg.norm(b - a) * (1 + 1e-9) + 1e-12
+
+
+@pytest.mark.parametrize(("d", "k", "k_star"), [(10, 4, 2), (10, 2, 1), (20, 8, 8), (6, 5, 2)])
+def test_expansivity_is_nearly_attained_by_the_worst_vector(d, k, k_star):
+    """b ties k entries off the support of a with those on it, so H_k drops the wrong ones."""
+    worst = 0.0
+    overlap = min(k_star, d - k)
+    for height in np.linspace(0.01, 3, 600):
+        a = np.zeros(d)
+        a[-overlap:] = height
+        b = np.zeros(d)
+        b[: k - k_star + overlap] = 1.0
+        b[-overlap:] = 1.0
+        # entries of b on the rest of a's support are exact and survive
+        rest = slice(k - k_star + overlap, k)
+        a[rest] = b[rest] = 10.0
+        ratio = np.linalg.norm(Sparse(k).prox(b, 1.0) - a) / np.linalg.norm(b - a)
+        worst = max(worst, ratio)
+    bound = gamma(k, k_star, d)
+    assert worst <= bound * (1 + 1e-12)
+    assert worst >= 0.99 * bound
