@@ -1,0 +1,197 @@
+"""``szoht theory``: what the paper's statements say about a setting, and its two figures."""
+
+import math
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TypedDict
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from szoht.errors import SzohtError
+from szoht.reporting.theory_figures import contraction_figure, estimator_figure, save_figure
+from szoht.theory import (
+    Regularity,
+    Setting,
+    Version,
+    contraction,
+    eps_f,
+    iterations_to,
+    necessary_q,
+    queries_to,
+    rho,
+    smallest_q,
+    step_size,
+    sufficient_k,
+    sufficient_q,
+    sufficient_q_smooth,
+)
+
+__all__ = ["theory"]
+
+_CURVES = 9
+
+
+class _Version(StrEnum):
+    PAPER = "paper"
+    CORRECTED = "corrected"
+
+
+class _Case(TypedDict):
+    d: int
+    k_star: int
+    support_size: int
+
+
+class _Target(TypedDict):
+    distance: float
+    accuracy: float
+    version: Version
+
+
+def theory(
+    *,
+    d: Annotated[int, typer.Option("--d", help="Dimension.")],
+    k_star: Annotated[int, typer.Option("--k-star", help="Sparsity of the target.")],
+    kappa: Annotated[float, typer.Option("--kappa", help="Condition number, at least 1.")] = 1.0,
+    k: Annotated[
+        int | None, typer.Option("--k", help="Coordinates kept; default: enough for Corollary 1.")
+    ] = None,
+    q: Annotated[
+        list[int] | None, typer.Option("--q", help="Directions; may be given several times.")
+    ] = None,
+    support_size: Annotated[
+        int | None, typer.Option("--support-size", help="Non-zeros of a direction; default: d.")
+    ] = None,
+    accuracy: Annotated[float, typer.Option("--accuracy", help="Distance to reach.")] = 1e-2,
+    distance: Annotated[float, typer.Option("--distance", help="Distance of the start.")] = 10.0,
+    version: Annotated[
+        _Version, typer.Option("--version", help="As printed, or as the derivation gives it.")
+    ] = _Version.CORRECTED,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw rho gamma against k to this PNG or SVG.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="Draw the estimator and its projection.")
+    ] = None,
+    k_max: Annotated[int, typer.Option("--k-max", help="Right end of the plot.")] = 1000,
+) -> None:
+    """Print the directions, coordinates and queries that the theory asks for, and draw it."""
+    console = Console()
+    size = d if support_size is None else support_size
+    chosen: Version = "paper" if version is _Version.PAPER else "corrected"
+    try:
+        console.print(_requirements(d, k_star, kappa, size))
+        kept = _kept(d, k_star, kappa) if k is None else k
+        directions = q or _ladder(d, kept, k_star, size)
+        setting = Setting(
+            d=d, k=kept, k_star=k_star, q=np.array(sorted(directions)), support_size=size
+        )
+        target = _Target(distance=distance, accuracy=accuracy, version=chosen)
+        console.print(_sweep(setting, Regularity.from_kappa(kappa), target))
+        if plot is not None:
+            figure = contraction_figure(
+                d=d,
+                k_star=_curves(k_star),
+                q=sorted(q or {max(1, d // 150), max(1, d // 6), d}),
+                kappa=kappa,
+                k_max=min(k_max, (d - k_star) // 2),
+                support_size=size,
+                version=chosen,
+            )
+            console.print(f"wrote {save_figure(figure, plot)}", soft_wrap=True)
+        if picture is not None:
+            console.print(f"wrote {save_figure(estimator_figure(), picture)}", soft_wrap=True)
+    except (SzohtError, OSError) as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _requirements(d: int, k_star: int, kappa: float, support_size: int) -> Table:
+    """Compare what is printed with what is right, statement by statement."""
+    table = Table(title=f"d={d}, k*={k_star}, kappa={kappa:g}, support size {support_size}")
+    table.add_column("statement")
+    table.add_column("asks for")
+    table.add_column("paper", justify="right")
+    table.add_column("corrected", justify="right")
+    case = _Case(d=d, k_star=k_star, support_size=support_size)
+    printed = necessary_q(**case, kappa=kappa, version="paper")
+    right = necessary_q(**case, kappa=kappa, version="corrected")
+    table.add_row("Remark 4", "q, necessary", _show(printed), _show(right))
+    least = smallest_q(**case, kappa=kappa)
+    table.add_row("Theorem 1", "smallest q", "", "none" if least is None else f"{least[0]}")
+    table.add_row("Theorem 1", "its k", "", "none" if least is None else f"{least[1]}")
+    wanted = (
+        sufficient_k(k_star=k_star, kappa=kappa, version="paper"),
+        sufficient_k(k_star=k_star, kappa=kappa),
+    )
+    table.add_row("Corollaries 1, 2", "k, sufficient", *map(str, wanted))
+    table.add_row("Corollaries 1, 2", "d for that k", *(str(2 * k + k_star) for k in wanted))
+    table.add_row("Corollary 1", "q, sufficient", *(_enough(k, case) for k in wanted))
+    if support_size == d:
+        table.add_row("Corollary 2", "q, sufficient", *(_enough_smooth(k, case) for k in wanted))
+    return table
+
+
+def _sweep(setting: Setting, regularity: Regularity, target: _Target) -> Table:
+    """Follow the contraction as the number of directions grows."""
+    version = target["version"]
+    way = f"from distance {target['distance']:g} to {target['accuracy']:g}"
+    table = Table(title=f"Theorem 1 at k={setting.k}, {way} ({version})")
+    for name in ("q", "eps_F", "step size", "rho", "rho gamma", "iterations", "queries"):
+        table.add_column(name, justify="right")
+    columns = (
+        eps_f(setting),
+        step_size(setting, regularity),
+        rho(setting, regularity, version=version),
+        contraction(setting, regularity, version=version),
+        iterations_to(setting, regularity, **target),
+        queries_to(setting, regularity, **target),
+    )
+    for row in zip(np.atleast_1d(setting.q), *map(np.atleast_1d, columns), strict=True):
+        q, eps, step, root, factor, iterations, queries = (float(value) for value in row)
+        table.add_row(
+            f"{q:.0f}",
+            f"{eps:.4g}",
+            f"{step:.4g}",
+            f"{root:.4f}",
+            f"{factor:.4f}",
+            _show(iterations),
+            _show(queries),
+        )
+    return table
+
+
+def _kept(d: int, k_star: int, kappa: float) -> int:
+    return max(k_star, min(sufficient_k(k_star=k_star, kappa=kappa), (d - k_star) // 2))
+
+
+def _ladder(d: int, k: int, k_star: int, support_size: int) -> list[int]:
+    """Go from one direction to sixteen times what is sufficient."""
+    enough = sufficient_q(d=d, k=k, k_star=k_star, support_size=support_size)
+    return sorted({1, *(max(1, enough * 4**power // 16) for power in range(5))})
+
+
+def _curves(k_star: int) -> Sequence[int]:
+    count = min(k_star, _CURVES)
+    return [int(value) for value in np.unique(np.linspace(1, k_star, count).round())]
+
+
+def _enough(k: int, case: _Case) -> str:
+    if 2 * k + case["k_star"] > case["d"]:
+        return "no room for k"
+    return str(sufficient_q(k=k, **case))
+
+
+def _enough_smooth(k: int, case: _Case) -> str:
+    if 2 * k + case["k_star"] > case["d"]:
+        return "no room for k"
+    return str(sufficient_q_smooth(k=k, k_star=case["k_star"]))
+
+
+def _show(value: float) -> str:
+    if math.isinf(value):
+        return "never"
+    return f"{value:.0f}" if value == round(value) else f"{value:.1f}"

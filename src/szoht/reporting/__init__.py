@@ -1,0 +1,1 @@
+"""Figures and tables from finished results; nothing here runs an optimisation."""
