@@ -7,7 +7,16 @@ import pytest
 
 from szoht import directions as module
 from szoht._random import Key
-from szoht.directions import Drawn, Explicit, GaussianLaw, OrthogonalLaw, SphereLaw, weighted_sum
+from szoht.directions import (
+    Drawn,
+    Explicit,
+    GaussianLaw,
+    OrthogonalLaw,
+    Part,
+    RademacherLaw,
+    SphereLaw,
+    weighted_sum,
+)
 
 LAWS = [
     SphereLaw(support_size=1),
@@ -16,6 +25,7 @@ LAWS = [
     OrthogonalLaw(support_size=20),
     OrthogonalLaw(support_size=6),
     GaussianLaw(),
+    RademacherLaw(),
 ]
 
 
@@ -90,6 +100,7 @@ def test_sphere_directions_are_unit_vectors_on_their_support(size):
         (OrthogonalLaw(support_size=6), 1 / 20),
         (OrthogonalLaw(support_size=20), 1 / 20),
         (GaussianLaw(), 1.0),
+        (RademacherLaw(), 1.0),
     ],
     ids=str,
 )
@@ -129,3 +140,16 @@ def test_explicit_directions():
     assert given.count == 2
     assert np.array_equal(dense(given), [[0, 2, 0, 0, 0], [0, 0, 0, 0, 3]])
     assert list(given.slices(1, 1)) == []
+
+
+def test_rademacher_entries_are_signs():
+    rows = dense(Drawn(law=RademacherLaw(), key=Key(seed=0), d=20, count=50))
+    assert set(np.unique(rows)) == {-1.0, 1.0}
+
+
+def test_a_part_has_the_rows_of_the_whole(drawn):
+    part = Part(whole=drawn, start=13, count=20)
+    part.reuse(None)
+    assert part.d == 20
+    assert np.array_equal(dense(part), dense(drawn)[13:33])
+    assert np.array_equal(dense(part, 4, 9), dense(drawn)[17:22])

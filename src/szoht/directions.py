@@ -19,6 +19,8 @@ __all__ = [
     "Law",
     "Offsets",
     "OrthogonalLaw",
+    "Part",
+    "RademacherLaw",
     "SphereLaw",
     "weighted_sum",
 ]
@@ -158,6 +160,27 @@ class GaussianLaw:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RademacherLaw:
+    """Vectors of independent random signs: E[u u^T] = I, and every entry is +1 or -1."""
+
+    def block_rows(self, d: int, count: int) -> int:
+        """Return how many directions share one address."""
+        del count
+        return _rows(d)
+
+    def width(self, d: int) -> int:
+        """Return how many coordinates one direction moves: all."""
+        return d
+
+    def draw(self, generator: np.random.Generator, *, d: int, out: Vector) -> Indices | None:
+        """Draw independent signs."""
+        del d
+        np.multiply(generator.integers(2, size=out.shape, dtype=np.int8), 2.0, out=out)
+        out -= 1
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Drawn:
     """Directions known by their address alone; a pickled copy carries no array.
 
@@ -239,6 +262,27 @@ class Explicit:
 
     def reuse(self, previous: Directions | None) -> None:
         """Nothing is drawn, so no memory is needed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """The directions ``start`` to ``start + count`` of others, under the same address."""
+
+    whole: Drawn
+    start: int
+    count: int
+
+    @property
+    def d(self) -> int:
+        """The dimension of the space."""
+        return self.whole.d
+
+    def slices(self, start: int, stop: int) -> Iterator[Offsets]:
+        """Yield the directions ``start`` to ``stop`` of this part."""
+        yield from self.whole.slices(self.start + start, self.start + stop)
+
+    def reuse(self, previous: Directions | None) -> None:
+        """Leave memory to the whole."""
 
 
 def _rows(values_per_row: int) -> int:
