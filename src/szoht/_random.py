@@ -17,6 +17,7 @@ class Purpose(enum.IntEnum):
 
     SAMPLE = 0
     DIRECTIONS = 1
+    ITERATE = 2
 
 
 @dataclass(frozen=True, kw_only=True)

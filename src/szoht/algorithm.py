@@ -37,7 +37,7 @@ class State:
     # changes in every iteration
     x: Vector
     update_memory: Memory = None
-    average: Vector | None = None
+    output: Vector | None = None
     measured: Measured | None = None
     best: Measured | None = None
     rounding: float = 0.0

@@ -303,6 +303,12 @@ def _project(x0: Vector, operator: Operator) -> Vector:
     contains = getattr(operator, "contains", None)
     if contains is None or contains(x0):
         return x0
+    if not hasattr(operator, "k"):
+        raise ParameterError(
+            f"`x0` must lie in {operator!r}; got a point outside it, with l1 norm "
+            f"{np.abs(x0).sum():.6g} and entries in [{x0.min():.6g}, {x0.max():.6g}]."
+        )
+    # a dense start is natural where only sparsity is asked for
     warn(
         f"`x0` lies outside {operator!r}, with {np.count_nonzero(x0)} non-zeros; the run starts "
         "from its projection.",

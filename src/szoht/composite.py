@@ -8,7 +8,7 @@ from typing import Protocol, cast, get_args
 
 import numpy as np
 
-from szoht._random import Key
+from szoht._random import Key, Purpose
 from szoht._validate import check_choice, frozen
 from szoht.algorithm import Measured, Memory, State
 from szoht.errors import EvaluationError
@@ -48,7 +48,11 @@ class Estimator(Protocol):
 
 
 class Update(Protocol):
-    """Moves the iterate, given an estimate."""
+    """Moves the iterate, given an estimate.
+
+    An update whose gradients are asked elsewhere than at its iterates, as accelerated methods do,
+    also has ``output(memory)``, the newest iterate.
+    """
 
     @property
     def operator(self) -> Operator:
@@ -95,11 +99,12 @@ class Composite:
     ----------
     estimator, update, sampler
         The parts.
-    iterate : {"best", "last", "average"}, optional
-        Which point is the solution: the best measured iterate, the last one, or the mean of all
-        iterates projected onto the operator's set. By default the best one, unless the sampler
-        shows a different part of the objective in each iteration, so that values of different
-        iterations cannot be compared; then the last.
+    iterate : {"best", "last", "average", "random"}, optional
+        Which point is the solution: the best measured iterate (a penalty counts), the last one,
+        the mean of all iterates projected onto the operator's set, or one of them drawn
+        uniformly. By default the best one, unless the sampler shows a different part of the
+        objective in each iteration, so that values of different iterations cannot be compared;
+        then the last.
     """
 
     estimator: Estimator
@@ -116,6 +121,10 @@ class Composite:
     @cached_property
     def _searches(self) -> bool:
         return hasattr(self.update, "trials")
+
+    @cached_property
+    def _has_output(self) -> bool:
+        return hasattr(self.update, "output")
 
     @property
     def operator(self) -> Operator:
@@ -154,12 +163,12 @@ class Composite:
     def tell(self, state: State, plan: Plan, answers: Sequence[Answer]) -> State:
         """Return the state after the plan was answered."""
         if plan.stage is Stage.MEASURE:
-            return _note(state, Measured(plan.queries[0].base, float(answers[0].values[0])))
+            return self._note(state, Measured(plan.queries[0].base, float(answers[0].values[0])))
         if state.estimate is not None:
             search = cast(Search, self.update)
             values = np.concatenate([answer.values for answer in answers])
             chosen, memory = search.choose(state.x, state.estimate, values, state.update_memory)
-            return _note(self._advance(state, chosen.x, memory), chosen)
+            return self._note(self._advance(state, chosen.x, memory), chosen)
         estimate, memory = self.estimator.combine(plan, answers, state.estimator_memory)
         state = replace(state, estimator_memory=memory)
         return (
@@ -173,25 +182,31 @@ class Composite:
         solution = self.solution(state)
         if not solution.exact:
             return one_point(solution.x, self._sample(state))
-        newest = state.measured is not None and state.measured.x is state.x
-        return None if newest else one_point(state.x, self._sample(state))
+        newest = self._newest(state)
+        settled = self.iterate in ("average", "random")
+        if settled or (state.measured is not None and state.measured.x is newest):
+            return None
+        return one_point(newest, self._sample(state))
 
     def solution(self, state: State) -> Measured:
-        """Return the best, the last or the average iterate, as ``iterate`` says."""
-        unknown = Measured(state.x, math.nan, exact=False)
-        if self.iterate == "best":
-            return state.best or unknown
-        if self.iterate == "last" or state.average is None:
-            return state.measured or unknown
-        mean = frozen(self.operator.prox(state.average, 0.0))
-        known = state.measured is not None and np.array_equal(state.measured.x, mean)
-        return state.measured if known and state.measured else Measured(mean, math.nan, exact=False)
+        """Return the best, last, average or random iterate, as ``iterate`` says."""
+        if self.iterate == "best" and state.best is not None:
+            return state.best
+        if self.iterate == "last" and state.measured is not None:
+            return state.measured
+        output = self._newest(state) if state.output is None else state.output
+        if self.iterate == "average":
+            output = frozen(self.operator.prox(output, 0.0))
+        known = state.measured
+        if known is not None and np.array_equal(known.x, output):
+            return known
+        return Measured(output, math.nan, exact=False)
 
     def _move(self, state: State, estimate: Estimate) -> State:
         if math.isnan(estimate.value):
             return self._retreat(state)
         state = replace(state, rounding=estimate.rounding, slope=estimate.slope)
-        state = _note(state, Measured(state.x, estimate.value, estimate.measured))
+        state = self._note(state, Measured(state.x, estimate.value, estimate.measured))
         if self._searches:
             return replace(state, estimate=estimate, round=state.round + 1)
         update = cast(Update, self.update)
@@ -199,19 +214,49 @@ class Composite:
         return self._advance(state, x, memory)
 
     def _advance(self, state: State, x: Vector, memory: Memory) -> State:
-        t = state.iteration + 1
-        average = state.average
-        if self.iterate == "average":
-            average = frozen(x.copy() if average is None else average + (x - average) / t)
         return replace(
             state,
-            iteration=t,
+            iteration=state.iteration + 1,
             round=0,
             estimate=None,
             x=frozen(x),
             update_memory=memory,
-            average=average,
+            output=self._output(state, x),
         )
+
+    def _output(self, state: State, x: Vector) -> Vector | None:
+        """Return the running mean, or one of the iterates so far, each with probability 1/t."""
+        t = state.iteration + 1
+        output = state.output
+        if self.iterate == "average":
+            return frozen(x.copy() if output is None else output + (x - output) / t)
+        if self.iterate == "random":
+            key = Key(seed=state.seed, iteration=state.iteration)
+            taken = key.generator(Purpose.ITERATE).random() < 1 / t
+            return frozen(x) if taken or output is None else output
+        return None
+
+    def _newest(self, state: State) -> Vector:
+        """Return the newest iterate, which need not be where the gradient is asked."""
+        if self._has_output:
+            point: Vector = self.update.output(state.update_memory)  # type: ignore[union-attr]
+            return point
+        return state.x
+
+    def _note(self, state: State, point: Measured) -> State:
+        """Remember a measured iterate, and whether it is the best."""
+        if math.isnan(point.value):
+            return state
+        best = state.best
+        same = best is not None and point.x is best.x and point.exact
+        if best is None or same or self._total(point) < self._total(best):
+            best = point
+        return replace(state, measured=point, best=best)
+
+    def _total(self, point: Measured) -> float:
+        """Return the value with the operator's penalty, if it is one."""
+        penalty = getattr(self.operator, "value", None)
+        return point.value if penalty is None else point.value + float(penalty(point.x))
 
     def _retreat(self, state: State) -> State:
         """Go back to the best known point when the objective fails at the iterate itself."""
@@ -225,13 +270,3 @@ class Composite:
     def _sample(self, state: State) -> Sample:
         key = Key(seed=state.seed, iteration=state.iteration)
         return self.sampler.draw(key, state.n_samples)
-
-
-def _note(state: State, point: Measured) -> State:
-    """Remember a measured iterate, and whether it is the best."""
-    if math.isnan(point.value):
-        return state
-    best = state.best
-    if best is None or point.value < best.value or (point.x is best.x and point.exact):
-        best = point
-    return replace(state, measured=point, best=best)

@@ -1,4 +1,4 @@
-"""Which part of a stochastic objective one iteration sees: `Full`, `Minibatch`, `Seeds`."""
+"""Which part of a stochastic objective one iteration sees."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -10,7 +10,7 @@ from szoht._validate import check_integer
 from szoht.errors import CapabilityError
 from szoht.types import Sample
 
-__all__ = ["Full", "Minibatch", "Sampler", "Seeds"]
+__all__ = ["Full", "Minibatch", "Sampler", "Seeds", "Snapshots"]
 
 
 @runtime_checkable
@@ -79,6 +79,42 @@ class Minibatch:
         if self.replace:
             return generator.integers(n_samples or 1, size=self.size)
         return generator.choice(n_samples or 1, size=self.size, replace=False, shuffle=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshots:
+    """All components at the start and then in every ``every``-th iteration, else a minibatch.
+
+    What variance-reduced methods need: an exact pass over the sum now and then.
+
+    >>> sampler = Snapshots(every=3, size=2)
+    >>> [sampler.draw(Key(seed=0, iteration=t), 10).size for t in range(5)]
+    [10, 2, 2, 10, 2]
+    """
+
+    every: int | None = None
+    size: int = 1
+
+    comparable = False
+
+    def __post_init__(self) -> None:
+        check_integer("size", self.size, low=1)
+        if self.every is not None:
+            check_integer("every", self.every, low=1)
+
+    def check(self, n_samples: int | None) -> None:
+        """Need a finite sum, at least as large as a batch."""
+        Minibatch(size=self.size).check(n_samples)
+
+    def due(self, iteration: int) -> bool:
+        """Tell whether all components are drawn in ``iteration``."""
+        return iteration == 0 if self.every is None else iteration % self.every == 0
+
+    def draw(self, key: Key, n_samples: int | None) -> Sample:
+        """Return all indices, or those of a minibatch."""
+        if self.due(key.iteration):
+            return Full().draw(key, n_samples)
+        return Minibatch(size=self.size).draw(key, n_samples)
 
 
 @dataclass(frozen=True, kw_only=True)

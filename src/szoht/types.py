@@ -16,5 +16,5 @@ Indices: TypeAlias = NDArray[np.intp]
 Sample: TypeAlias = NDArray[np.int64] | None
 """What a stochastic objective is evaluated on; None for a deterministic one."""
 
-IterateChoice: TypeAlias = Literal["best", "last", "average"]
+IterateChoice: TypeAlias = Literal["best", "last", "average", "random"]
 """Which point an algorithm returns."""

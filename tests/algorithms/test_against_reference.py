@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from algorithms.runs import run
 from reference import hard_thresholding as naive
 from szoht import AskTell, Full, Minibatch, SoftThreshold, Sparse, algorithms
 from szoht.composite import Composite
@@ -28,30 +29,6 @@ def problem():
     return f
 
 
-def run(algorithm, f, x0):
-    """Return the iterates and the directions that a run really used."""
-    asked = AskTell(x0, method=algorithm, max_iterations=T, rng=4)
-    iterates, directions = [], []
-    while not asked.done:
-        plan = asked.ask()
-        if plan.stage is Stage.ESTIMATE:
-            directions.append(dense(plan.queries[0].directions))
-        asked.tell([f(point) for point in plan.points()])
-        if asked.state.iteration > len(iterates):
-            iterates.append(np.array(asked.state.x))
-    return iterates, directions
-
-
-def dense(directions):
-    rows = []
-    for indices, values in directions.slices(0, directions.count):
-        for i, value in enumerate(values):
-            row = np.zeros(directions.d)
-            row[slice(None) if indices is None else indices[i]] = value
-            rows.append(row)
-    return rows
-
-
 def assert_same(ours, reference):
     assert len(ours) == len(reference) == T
     for mine, theirs in zip(ours, reference, strict=True):
@@ -67,7 +44,7 @@ def test_szoht(problem, support_size, orthogonal):
         q=7, support_size=support_size, orthogonal=orthogonal, **parameters
     )
     x0 = naive.hard_threshold(np.linspace(-1, 1, D), K)
-    ours, directions = run(algorithm, problem, x0)
+    ours, directions = run(algorithm, problem, x0, T)
     assert all(len(us) == 7 for us in directions)
     assert all(np.count_nonzero(u) == support_size for us in directions for u in us)
     assert_same(ours, naive.szoht(problem, x0, directions, **parameters))
@@ -76,20 +53,20 @@ def test_szoht(problem, support_size, orthogonal):
 def test_szoht_central(problem):
     parameters = {"k": K, "mu": 1e-3, "step_size": 0.02}
     algorithm = algorithms.szoht(q=7, support_size=5, central=True, **parameters)
-    ours, directions = run(algorithm, problem, np.zeros(D))
+    ours, directions = run(algorithm, problem, np.zeros(D), T)
     assert_same(ours, naive.szoht_central(problem, np.zeros(D), directions, **parameters))
 
 
 def test_truncated_zsgd(problem):
     parameters = {"k": K, "mu": 1e-3, "step_size": 0.002}
     algorithm = algorithms.truncated_zsgd(q=1, iterate="last", **parameters)
-    ours, directions = run(algorithm, problem, np.zeros(D))
+    ours, directions = run(algorithm, problem, np.zeros(D), T)
     assert_same(ours, naive.truncated_zsgd(problem, np.zeros(D), directions, **parameters))
 
 
 def test_average_iterate_is_the_projected_mean(problem):
     algorithm = algorithms.truncated_zsgd(k=K, q=1, mu=1e-3, step_size=0.002, iterate="average")
-    ours, _ = run(algorithm, problem, np.zeros(D))
+    ours, _ = run(algorithm, problem, np.zeros(D), T)
     asked = AskTell(np.zeros(D), method=algorithm, max_iterations=T, rng=4)
     while not asked.done:
         asked.tell([problem(point) for point in asked.ask().points()])
@@ -131,7 +108,7 @@ def test_scheduled_steps_follow_the_iteration(problem):
     schedule = Polynomial(start=0.05, power=1.0)
     parameters = {"k": K, "mu": 1e-3}
     algorithm = algorithms.szoht(q=5, step_size=schedule, **parameters)
-    ours, directions = run(algorithm, problem, np.zeros(D))
+    ours, directions = run(algorithm, problem, np.zeros(D), T)
     x = np.zeros(D)
     for t, us in enumerate(directions):
         (x,) = naive.szoht(problem, x, [us], step_size=0.05 / (1 + t), **parameters)
@@ -140,14 +117,14 @@ def test_scheduled_steps_follow_the_iteration(problem):
 
 def test_growing_number_of_directions(problem):
     algorithm = algorithms.szoht(k=K, q=Geometric(start=2, ratio=1.5), step_size=0.01)
-    _, directions = run(algorithm, problem, np.zeros(D))
+    _, directions = run(algorithm, problem, np.zeros(D), T)
     assert [len(us) for us in directions] == [2, 3, 5, 7, 11, 16]
 
 
 def test_frank_wolfe_stays_in_the_ball_and_takes_the_open_loop_step(problem):
     ball = L1Ball(2.0)
     algorithm = Composite(estimator=Coordinate(mu=1e-6), update=FrankWolfe(operator=ball))
-    ours, _ = run(algorithm, problem, np.zeros(D))
+    ours, _ = run(algorithm, problem, np.zeros(D), T)
     x = np.zeros(D)
     for t, mine in enumerate(ours):
         slope = np.array([(problem(x + 1e-6 * e) - problem(x)) / 1e-6 for e in np.eye(D)])

@@ -1,5 +1,7 @@
 """Operators against brute force over all supports, ties, extremes, and expansivity."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from reference.hard_thresholding import hard_threshold, project_l1_ball, project_sparse_box
 from szoht.errors import NonFiniteError, ParameterError, ParameterTypeError
-from szoht.operators import Box, L1Ball, SoftThreshold, Sparse, SparseBox
+from szoht.operators import Box, Identity, L1Ball, SoftThreshold, Sparse, SparseBox
 
 finite = st.floats(-1e6, 1e6, allow_subnormal=False)
 # few distinct values, so that ties are the rule
@@ -36,6 +38,38 @@ def test_sparse_box_is_the_nearest_point(y, k, low, high):
 def test_l1_ball_equals_bisection(y, radius):
     ours = L1Ball(radius).prox(y, 1.0)
     assert np.allclose(ours, project_l1_ball(y, radius), rtol=0, atol=1e-9 * (1 + np.abs(y).max()))
+
+
+@given(vectors, st.integers(1, 8), st.data())
+@settings(deadline=None)
+def test_weighted_projections_are_nearest_in_the_weighted_norm(y, k, data):
+    weights = data.draw(arrays(np.float64, len(y), elements=st.floats(0.1, 10)))
+
+    def distance(x):
+        return (weights * (x - y) ** 2).sum()
+
+    for operator in (Sparse(k), SparseBox(k, low=-1.5, high=0.5)):
+        ours = operator.weighted_prox(y, 1.0, weights)
+        assert operator.contains(ours)
+        low, high = (-np.inf, np.inf) if isinstance(operator, Sparse) else (-1.5, 0.5)
+        clipped = np.clip(y, low, high)
+        supports = combinations(range(len(y)), min(k, len(y)))
+        least = min(
+            distance(np.where(np.isin(np.arange(len(y)), support), clipped, 0.0))
+            for support in supports
+        )
+        assert distance(ours) <= least * (1 + 1e-12)
+
+
+def test_weighted_soft_threshold_minimises_its_objective():
+    y, weights = np.array([1.0, -2.0, 0.1]), np.array([0.5, 4.0, 1.0])
+    ours = SoftThreshold(0.3).weighted_prox(y, 2.0, weights)
+    grid = np.linspace(-3, 3, 60_001)
+    for i in range(3):
+        total = 0.5 * weights[i] * (grid - y[i]) ** 2 + 0.6 * np.abs(grid)
+        assert ours[i] == pytest.approx(grid[np.argmin(total)], abs=1e-4)
+    for operator in (Box(low=-1.0, high=0.5), Identity()):
+        assert np.array_equal(operator.weighted_prox(y, 1.0, weights), operator.prox(y, 1.0))
 
 
 def test_threshold_then_clip_is_not_the_projection():

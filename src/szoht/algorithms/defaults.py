@@ -4,7 +4,8 @@ import math
 
 from szoht.composite import Search, Update
 from szoht.errors import ParameterError
-from szoht.operators import Operator, Sparse
+from szoht.estimators import Gaussian, Sphere
+from szoht.operators import L1Ball, Operator, Sparse
 from szoht.schedules import Scheduled
 from szoht.updates import ForwardBackward, LineSearch
 
@@ -12,7 +13,10 @@ __all__ = [
     "DEFAULT_MU",
     "default_directions",
     "default_support_size",
+    "pick_ball",
+    "pick_gaussian",
     "pick_operator",
+    "pick_sphere",
     "pick_update",
 ]
 
@@ -21,6 +25,7 @@ DEFAULT_MU = 1e-6
 change with d: both errors are those of one difference along a vector of unit length."""
 
 MAX_SUPPORT_SIZE = 100_000
+MAX_GAUSSIAN_DIRECTIONS = 100
 
 
 def default_directions(d: int | None, operator: Operator) -> int:
@@ -41,6 +46,42 @@ def default_directions(d: int | None, operator: Operator) -> int:
 def default_support_size(d: int | None) -> int | None:
     """Return all coordinates, but at most 100,000: small supports cost queries, large ones time."""
     return None if d is None or d <= MAX_SUPPORT_SIZE else MAX_SUPPORT_SIZE
+
+
+def pick_sphere(
+    operator: Operator,
+    *,
+    q: Scheduled | None,
+    mu: Scheduled,
+    support_size: int | None,
+    d: int | None,
+    central: bool = False,
+    orthogonal: bool = False,
+) -> Sphere:
+    """Return SZOHT's estimator, with defaults for what was not given."""
+    return Sphere(
+        q=default_directions(d, operator) if q is None else q,
+        mu=mu,
+        support_size=default_support_size(d) if support_size is None else support_size,
+        central=central,
+        orthogonal=orthogonal,
+    )
+
+
+def pick_gaussian(
+    *, q: Scheduled | None, mu: Scheduled, d: int | None, central: bool = False
+) -> Gaussian:
+    """Return the estimator of the l1 baselines: 100 directions, at most d, if not given."""
+    if q is None:
+        q = MAX_GAUSSIAN_DIRECTIONS if d is None else min(MAX_GAUSSIAN_DIRECTIONS, d)
+    return Gaussian(q=q, mu=mu, central=central)
+
+
+def pick_ball(radius: float | None) -> L1Ball:
+    """Return the l1 ball that a method must be given."""
+    if radius is None:
+        raise ParameterError("`radius` must be given, a number > 0; got radius=None.")
+    return L1Ball(radius)
 
 
 def pick_operator(k: int | None, constraint: Operator | None) -> Operator:

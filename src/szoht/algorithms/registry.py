@@ -7,9 +7,16 @@ from typing import Any
 from szoht._validate import check_integer
 from szoht.algorithm import Algorithm
 from szoht.algorithms.defaults import pick_operator
+from szoht.algorithms.hzo_ht import hzo_ht
 from szoht.algorithms.iht import iht, stoiht
+from szoht.algorithms.momentum_szoht import momentum_szoht
+from szoht.algorithms.rspgf import rspgf
 from szoht.algorithms.szoht import szoht
 from szoht.algorithms.truncated_zsgd import truncated_zsgd
+from szoht.algorithms.variance_reduced import saga_szht, sarah_szht, vr_szht
+from szoht.algorithms.zo_adamm import zo_adamm
+from szoht.algorithms.zo_projected_gradient import zo_projected_gradient
+from szoht.algorithms.zscg import zscg
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.operators import Operator
 from szoht.samplers import Minibatch, Seeds
@@ -18,10 +25,19 @@ from szoht.types import Vector
 __all__ = ["METHODS", "build"]
 
 METHODS: dict[str, Callable[..., Algorithm]] = {
+    "hzo_ht": hzo_ht,
     "iht": iht,
+    "momentum_szoht": momentum_szoht,
+    "rspgf": rspgf,
+    "saga_szht": saga_szht,
+    "sarah_szht": sarah_szht,
     "stoiht": stoiht,
     "szoht": szoht,
     "truncated_zsgd": truncated_zsgd,
+    "vr_szht": vr_szht,
+    "zo_adamm": zo_adamm,
+    "zo_projected_gradient": zo_projected_gradient,
+    "zscg": zscg,
 }
 
 DEFAULT_BATCH = 32
@@ -55,8 +71,15 @@ def build(
     if k is not None:
         check_integer("k", k, low=1, high=x0.size, high_name="d")
     derived = {"d": x0.size, **_sampler(n_samples, stochastic=stochastic)}
+    if k is not None or constraint is not None:
+        derived["constraint"] = pick_operator(k, constraint)
+        if "constraint" not in accepted:
+            raise ParameterError(
+                f"method {method!r} takes no `k` or `constraint`: its own `options` may hold "
+                f"{', '.join(accepted)}. Got k={k}, constraint={constraint!r}."
+            )
     settings = {name: value for name, value in derived.items() if name in accepted} | given
-    return factory(constraint=pick_operator(k, constraint), **settings)
+    return factory(**settings)
 
 
 def _as_given(algorithm: Algorithm, **already: object) -> Algorithm:

@@ -1,14 +1,7 @@
 """SZOHT: stochastic zeroth-order hard thresholding."""
 
-from szoht.algorithms.defaults import (
-    DEFAULT_MU,
-    default_directions,
-    default_support_size,
-    pick_operator,
-    pick_update,
-)
+from szoht.algorithms.defaults import DEFAULT_MU, pick_operator, pick_sphere, pick_update
 from szoht.composite import Composite
-from szoht.estimators import Sphere
 from szoht.operators import Operator
 from szoht.samplers import Full, Sampler
 from szoht.schedules import Scheduled
@@ -88,10 +81,12 @@ def szoht(
     Expansivity, NeurIPS 2022, Algorithm 1.
     """
     operator = pick_operator(k, constraint)
-    estimator = Sphere(
-        q=default_directions(d, operator) if q is None else q,
+    estimator = pick_sphere(
+        operator,
+        q=q,
         mu=mu,
-        support_size=default_support_size(d) if support_size is None else support_size,
+        support_size=support_size,
+        d=d,
         central=central,
         orthogonal=orthogonal,
     )

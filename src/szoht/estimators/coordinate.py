@@ -70,4 +70,4 @@ class Coordinate:
         """Return the estimate; a coordinate whose evaluation failed gets slope 0."""
         (query,) = plan.queries
         scale = query.base.size / query.n_directions
-        return directional_estimate(plan, answers[0], scale=scale, mean=False), memory
+        return directional_estimate(query, answers[0], scale=scale, mean=False), memory

@@ -8,7 +8,7 @@ from szoht.directions import Directions, weighted_sum
 from szoht.queries import Answer, Estimate, Plan, Query
 from szoht.types import Sample, Vector
 
-__all__ = ["difference_plan", "directional_estimate"]
+__all__ = ["difference_plan", "direction_weights", "directional_estimate"]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -40,25 +40,33 @@ def difference_plan(
     return Plan(queries=(query,))
 
 
-def directional_estimate(plan: Plan, answer: Answer, *, scale: float, mean: bool) -> Estimate:
+def directional_estimate(query: Query, answer: Answer, *, scale: float, mean: bool) -> Estimate:
     """Return ``scale * sum_i slope_i u_i``, or with ``mean`` the mean instead of the sum.
 
     A direction whose evaluation failed is left out, of the mean too. If f(x) itself failed,
     ``value`` is NaN.
     """
-    (query,) = plan.queries
     quotients = _quotients(query, answer.values)
-    if mean:
-        scale /= max(1, int(np.count_nonzero(quotients.valid)))
     assert query.directions is not None, "a difference plan always has directions"  # noqa: S101
     rounding, slope = _rounding_and_slope(query, quotients)
     return Estimate(
-        gradient=weighted_sum(query.directions, quotients.slopes * scale),
+        gradient=weighted_sum(query.directions, _weights(quotients, scale, mean)),
         value=quotients.value,
         measured=query.with_base,
         rounding=rounding,
         slope=slope,
     )
+
+
+def direction_weights(query: Query, answer: Answer, *, scale: float, mean: bool) -> Vector:
+    """Return the weights with which the directions add up to the estimate."""
+    return _weights(_quotients(query, answer.values), scale, mean)
+
+
+def _weights(quotients: Quotients, scale: float, mean: bool) -> Vector:
+    n_valid = max(1, int(np.count_nonzero(quotients.valid)))
+    weights: Vector = quotients.slopes * (scale / n_valid if mean else scale)
+    return weights
 
 
 def _quotients(query: Query, values: Vector) -> Quotients:

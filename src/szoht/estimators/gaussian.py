@@ -65,4 +65,4 @@ class Gaussian:
 
     def combine(self, plan: Plan, answers: Sequence[Answer], memory: None) -> tuple[Estimate, None]:
         """Return the estimate."""
-        return directional_estimate(plan, answers[0], scale=1.0, mean=True), memory
+        return directional_estimate(plan.queries[0], answers[0], scale=1.0, mean=True), memory

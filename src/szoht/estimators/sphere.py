@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from szoht._random import Key
 from szoht._validate import check_integer
 from szoht.directions import Drawn, OrthogonalLaw, SphereLaw
-from szoht.estimators.differences import difference_plan, directional_estimate
-from szoht.queries import Answer, Estimate, Plan
+from szoht.estimators.differences import (
+    difference_plan,
+    direction_weights,
+    directional_estimate,
+)
+from szoht.queries import Answer, Estimate, Plan, Query
 from szoht.schedules import Scheduled, at, check_scheduled, check_scheduled_count, count_at
 from szoht.types import Sample, Vector
 
-__all__ = ["Sphere"]
+__all__ = ["Sphere", "sphere_estimate", "sphere_weights"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +84,15 @@ class Sphere:
 
     def combine(self, plan: Plan, answers: Sequence[Answer], memory: None) -> tuple[Estimate, None]:
         """Return the estimate."""
-        # eq. zoest: factor d, since E[u u^T] = I/d on random supports of any size
-        d = plan.queries[0].base.size
-        return directional_estimate(plan, answers[0], scale=d, mean=True), memory
+        return sphere_estimate(plan.queries[0], answers[0]), memory
+
+
+def sphere_estimate(query: Query, answer: Answer) -> Estimate:
+    """Return the estimate of one query whose directions come from the sphere."""
+    # eq. zoest: factor d, since E[u u^T] = I/d on random supports of any size
+    return directional_estimate(query, answer, scale=query.base.size, mean=True)
+
+
+def sphere_weights(query: Query, answer: Answer) -> Vector:
+    """Return the weights with which the directions of one query add up to its estimate."""
+    return direction_weights(query, answer, scale=query.base.size, mean=True)

@@ -15,7 +15,9 @@ class Operator(Protocol):
     """The projection onto a set, or the proximal map of a penalty. Pure: input is not changed.
 
     Sets also offer ``contains(x)``; some offer ``lmo(gradient)``, the point of the set that
-    minimises the inner product with ``gradient``; penalties offer ``value(x)``.
+    minimises the inner product with ``gradient``; penalties offer ``value(x)``. Most offer
+    ``weighted_prox(y, step, weights)``, the same map where squared distances are weighted,
+    ``sum_i w_i (x_i - y_i)^2``.
     """
 
     def check(self, d: int) -> None:

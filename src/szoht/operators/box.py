@@ -48,6 +48,11 @@ class Box:
         clipped: Vector = np.clip(y, self.low, self.high)
         return clipped
 
+    def weighted_prox(self, y: Vector, step: float, weights: Vector) -> Vector:
+        """Return the clipped point: coordinates do not compete, so weights do not matter."""
+        del weights
+        return self.prox(y, step)
+
     def contains(self, x: Vector) -> bool:
         """Tell whether ``x`` is within the bounds."""
         return bool(np.all((x >= self.low) & (x <= self.high)))

@@ -21,6 +21,11 @@ class Identity:
         check_finite(y)
         return y.copy()
 
+    def weighted_prox(self, y: Vector, step: float, weights: Vector) -> Vector:
+        """Return a copy of ``y``, whatever the weights."""
+        del weights
+        return self.prox(y, step)
+
     def contains(self, x: Vector) -> bool:
         """Every point belongs to the space."""
         del x

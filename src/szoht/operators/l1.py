@@ -35,6 +35,11 @@ class SoftThreshold:
         check_finite(y)
         return shrink(y, step * self.penalty)
 
+    def weighted_prox(self, y: Vector, step: float, weights: Vector) -> Vector:
+        """Return the point shrunk by ``step * penalty / w_i`` in each coordinate."""
+        check_finite(y)
+        return shrink(y, step * self.penalty / weights)
+
     def value(self, x: Vector) -> float:
         """Return ``penalty * ||x||_1``."""
         return self.penalty * float(np.abs(x).sum())
@@ -85,6 +90,6 @@ class L1Ball:
         return vertex
 
 
-def shrink(y: Vector, threshold: float) -> Vector:
+def shrink(y: Vector, threshold: float | Vector) -> Vector:
     """Move every entry towards zero by ``threshold``, stopping at zero."""
     return y - np.clip(y, -threshold, threshold)

@@ -53,6 +53,16 @@ class Sparse:
         x[kept] = y[kept]
         return x
 
+    def weighted_prox(self, y: Vector, step: float, weights: Vector) -> Vector:
+        """Return the nearest point in the weighted norm: keep the k largest ``w_i y_i^2``."""
+        del step
+        check_finite(y)
+        # sqrt(w_i) |y_i| ranks alike and does not overflow
+        kept = largest(np.sqrt(weights) * np.abs(y), self.k)
+        x = np.zeros_like(y)
+        x[kept] = y[kept]
+        return x
+
     def contains(self, x: Vector) -> bool:
         """Tell whether ``x`` has at most k non-zeros."""
         return int(np.count_nonzero(x)) <= self.k

@@ -50,11 +50,15 @@ class SparseBox:
 
     def prox(self, y: Vector, step: float) -> Vector:
         """Return the nearest point of the set; ``step`` does not matter."""
+        return self.weighted_prox(y, step, np.ones_like(y))
+
+    def weighted_prox(self, y: Vector, step: float, weights: Vector) -> Vector:
+        """Return the nearest point in the weighted norm: weights multiply the gains."""
         del step
         check_finite(y)
         clipped = np.clip(y, self.low, self.high)
         # y^2 - (y - c)^2 = c (2 y - c), free of cancellation
-        kept = largest(clipped * (2 * y - clipped), self.k)
+        kept = largest(weights * clipped * (2 * y - clipped), self.k)
         x = np.zeros_like(y)
         x[kept] = clipped[kept]
         return x

@@ -28,11 +28,7 @@ class FrankWolfe:
 
     def __post_init__(self) -> None:
         check_scheduled("step_size", self.step_size, low=0, open_low=True)
-        if not callable(getattr(self.operator, "lmo", None)):
-            raise CapabilityError(
-                f"FrankWolfe needs an operator with `lmo`, and {self.operator!r} has none; "
-                "L1Ball and Box do."
-            )
+        require_lmo(self, self.operator)
 
     def init(self, x: Vector) -> None:
         """Nothing is remembered."""
@@ -41,3 +37,12 @@ class FrankWolfe:
         """Return the next iterate."""
         vertex = self.operator.lmo(estimate.gradient)  # type: ignore[attr-defined]
         return x + min(at(self.step_size, t), 1.0) * (vertex - x), memory
+
+
+def require_lmo(update: object, operator: Operator) -> None:
+    """Raise unless the operator has vertices to move to."""
+    if not callable(getattr(operator, "lmo", None)):
+        raise CapabilityError(
+            f"{type(update).__name__} needs an operator with `lmo`, and {operator!r} has none; "
+            "L1Ball and Box do."
+        )

@@ -1,0 +1,155 @@
+"""Variance reduction with a table of past estimates: SAGA and p-memorisation."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from szoht._random import Key
+from szoht._validate import frozen
+from szoht.directions import Directions, Drawn, weighted_sum
+from szoht.estimators.sphere import Sphere, sphere_estimate, sphere_weights
+from szoht.queries import Answer, Estimate, Plan, Query
+from szoht.types import Indices, Sample, Vector
+
+__all__ = ["MemoryTable", "Table"]
+
+
+class Entry(NamedTuple):
+    """A past estimate of one component: where, along which directions, with which weights.
+
+    The point is kept sparse and the directions by their address, so an entry takes O(k + q)
+    numbers instead of d.
+    """
+
+    d: int
+    support: Indices
+    values: Vector
+    directions: Directions
+    weights: Vector
+
+    @property
+    def point(self) -> Vector:
+        """The point, dense."""
+        x = np.zeros(self.d)
+        x[self.support] = self.values
+        return frozen(x)
+
+    @property
+    def gradient(self) -> Vector:
+        """The estimate, its directions drawn again from their address."""
+        return weighted_sum(_forget(self.directions), self.weights)
+
+
+class Table(NamedTuple):
+    """One entry per component, and the mean of their estimates."""
+
+    entries: tuple[Entry, ...]
+    mean: Vector
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryTable:
+    """An estimate of a few components, corrected by what the table remembers of them.
+
+    ``v = mean_{i in B} [ghat_i(x) - ghat_i(phi_i)] + mean_j alpha_j``, where alpha_j estimates
+    component j at the point phi_j where it was last seen; then the entries of B move to x.
+    With one component at a time this is SAGA, with p of them p-memorisation. The two terms of the
+    correction use the same directions: the table's own estimate alpha_i, taken along others,
+    would add more noise than it removes.
+
+    Parameters
+    ----------
+    estimator : Sphere
+        For the components of an iteration.
+    initial : Sphere
+        For the pass over all components that fills the table in the first iteration.
+
+    Notes
+    -----
+    Costs n (q_initial + 1) evaluations at first, then 2 p (q + 1); the sampler is
+    ``Snapshots(size=p)``. Memory n (k + q) numbers.
+    """
+
+    estimator: Sphere
+    initial: Sphere
+
+    requires = frozenset({"n_samples"})
+
+    def check(self, d: int) -> None:
+        """Raise unless both estimators fit dimension ``d``."""
+        self.estimator.check(d)
+        self.initial.check(d)
+
+    def init(self, x: Vector) -> Table | None:
+        """Return nothing: the table is empty."""
+        del x
+        return None
+
+    def plan(self, x: Vector, sample: Sample, memory: Table | None, key: Key) -> Plan:
+        """Ask each component at ``x``, and where the table saw it last."""
+        members = np.asarray(sample)
+        if memory is None:
+            return Plan(queries=tuple(self._queries(self.initial, x, members, key)))
+        here = tuple(self._queries(self.estimator, x, members, key))
+        there = tuple(
+            replace(query, base=memory.entries[i].point)
+            for i, query in zip(members, here, strict=True)
+        )
+        return Plan(queries=here + there)
+
+    def combine(
+        self, plan: Plan, answers: Sequence[Answer], memory: Table | None
+    ) -> tuple[Estimate, Table | None]:
+        """Return the corrected estimate and the refreshed table."""
+        count = len(plan.queries) if memory is None else len(plan.queries) // 2
+        here = [
+            sphere_estimate(q, a)
+            for q, a in zip(plan.queries[:count], answers[:count], strict=True)
+        ]
+        mean = np.mean([estimate.gradient for estimate in here], axis=0)
+        value = float(np.mean([estimate.value for estimate in here]))
+        estimate = replace(here[0], gradient=mean, value=value)
+        if np.isnan(value):
+            return estimate, memory
+        fresh = [_entry(q, a) for q, a in zip(plan.queries[:count], answers[:count], strict=True)]
+        if memory is None:
+            return estimate, Table(tuple(fresh), frozen(mean))
+        there = [
+            sphere_estimate(q, a).gradient
+            for q, a in zip(plan.queries[count:], answers[count:], strict=True)
+        ]
+        corrected = replace(estimate, gradient=mean - np.mean(there, axis=0) + memory.mean)
+        gradients = [estimate.gradient for estimate in here]
+        return corrected, _refresh(memory, plan.queries[:count], fresh, gradients)
+
+    def _queries(self, estimator: Sphere, x: Vector, members: Vector, key: Key) -> Iterable[Query]:
+        for place, i in enumerate(members):
+            address = replace(key, round=place)  # directions of its own for each component
+            yield from estimator.plan(x, np.array([i]), None, address).queries
+
+
+def _entry(query: Query, answer: Answer) -> Entry:
+    assert query.directions is not None, "a difference plan always has directions"  # noqa: S101
+    support = np.flatnonzero(query.base)
+    weights = frozen(sphere_weights(query, answer))
+    return Entry(query.base.size, support, query.base[support], _forget(query.directions), weights)
+
+
+def _refresh(
+    table: Table, queries: Sequence[Query], fresh: Sequence[Entry], gradients: Sequence[Vector]
+) -> Table:
+    entries = list(table.entries)
+    mean = np.array(table.mean)
+    for query, entry, gradient in zip(queries, fresh, gradients, strict=True):
+        assert query.sample is not None, "a component is named by its sample"  # noqa: S101
+        i = int(query.sample[0])
+        mean += (gradient - entries[i].gradient) / len(entries)
+        entries[i] = entry
+    return Table(tuple(entries), frozen(mean))
+
+
+def _forget(directions: Directions) -> Directions:
+    """Return the same directions without the arrays that were drawn so far."""
+    return replace(directions) if isinstance(directions, Drawn) else directions
