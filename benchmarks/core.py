@@ -4,14 +4,12 @@ Run with ``make bench``. Times are the best of several repetitions, taken altern
 of what they are compared to, because machines are shared and noisy.
 """
 
-import argparse
 import json
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -222,11 +220,9 @@ def _python(code: str) -> str:
     return run.stdout
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, help="also write the rows to this JSON file")
-    arguments = parser.parse_args()
-    rows = [
+def rows() -> list[Row]:
+    """Measure the core."""
+    return [
         dense_supports(),
         sparse_supports(),
         supports(),
@@ -235,15 +231,18 @@ def main() -> None:
         plain_function(50),
         imports(),
     ]
-    for row in rows:
+
+
+def report(table: list[Row]) -> None:
+    """Print the table."""
+    for row in table:
         verdict = "met" if row.met else "NOT MET"
         print(
             f"{row.what:<48}{row.figure:8.2f} {row.unit:<10} limit {row.limit:<6g}"
-            f"{verdict:<9}{row.detail}"
+            f"{verdict:<9}{row.detail}",
+            flush=True,
         )
-    if arguments.out:
-        arguments.out.write_text(json.dumps([vars(row) for row in rows], indent=2))
 
 
 if __name__ == "__main__":
-    main()
+    report(rows())
