@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from szoht import __version__
+from szoht.cli.solve import solve
 from szoht.cli.theory import theory
 
 __all__ = ["app"]
@@ -32,4 +33,5 @@ def options(
     """Sparse black-box optimization: minimise f(x) subject to ||x||_0 <= k."""
 
 
+app.command()(solve)
 app.command()(theory)

@@ -1,0 +1,146 @@
+"""``szoht solve``."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from szoht import algorithms, minimize
+from szoht.cli.app import app
+
+MODULE = """
+import numpy as np
+TARGET = np.zeros(30)
+TARGET[[3, 17]] = [1.0, -2.0]
+def fun(x):
+    return float(((x - TARGET) ** 2).sum())
+def stack(points):
+    return ((points - TARGET) ** 2).sum(axis=1)
+def broken(x):
+    raise RuntimeError("no licence")
+number = 3
+"""
+
+
+@pytest.fixture
+def szoht(tmp_path, monkeypatch):
+    (tmp_path / "simulator_for_cli.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        return CliRunner().invoke(app, ["solve", *map(str, arguments)])
+
+    return run
+
+
+def test_the_same_numbers_as_in_python(szoht, tmp_path):
+    run = szoht(
+        "simulator_for_cli:fun",
+        "--dim",
+        30,
+        "-k",
+        2,
+        "--budget",
+        600,
+        "--seed",
+        0,
+        "--option",
+        "q=20",
+        "--quiet",
+        "--output",
+        "result.json",
+    )
+    assert run.exit_code == 0, run.output
+    assert "2 non-zeros" in run.output
+    stored = json.loads((tmp_path / "result.json").read_text())
+    import simulator_for_cli
+
+    ours = minimize(
+        simulator_for_cli.fun, np.zeros(30), k=2, max_queries=600, rng=0, options={"q": 20}
+    )
+    assert stored["support"] == ours.support.tolist() == [3, 17]
+    assert stored["values"] == ours.x[ours.support].tolist()
+    assert (stored["fun"], stored["nfev"], stored["seed"]) == (ours.fun, ours.nfev, 0)
+    assert stored["history"]["queries"] == ours.history["queries"].tolist()
+
+
+@pytest.mark.parametrize("name", [n for n in algorithms.METHODS if n not in ("iht", "stoiht")])
+def test_every_zeroth_order_method_can_be_named(szoht, name):
+    finite_sums = ("vr_szht", "sarah_szht", "saga_szht")
+    balls = ("zscg", "zo_projected_gradient")
+    extra = ["--option", "radius=4.0"] if name in balls else []
+    if name not in (*balls, "rspgf"):
+        extra = ["-k", 2]
+    if name in finite_sums:
+        extra += ["--option", "step_size=0.1"]
+    run = szoht(
+        "simulator_for_cli:stack",
+        "--vectorized",
+        "--dim",
+        30,
+        "--method",
+        name,
+        "--budget",
+        900,
+        "--seed",
+        0,
+        "--quiet",
+        *extra,
+    )
+    if name in finite_sums:  # a plain function is no finite sum, and the message says so
+        assert run.exit_code == 2
+        assert "n_samples" in run.output
+    else:
+        assert run.exit_code == 0, run.output
+
+
+def test_the_start_may_come_from_a_file(szoht, tmp_path):
+    np.save(tmp_path / "x0.npy", np.zeros(30))
+    (tmp_path / "x0.json").write_text(json.dumps([0.0] * 30))
+    for name in ("x0.npy", "x0.json"):
+        run = szoht(
+            "simulator_for_cli:fun",
+            "--x0",
+            name,
+            "-k",
+            2,
+            "--target",
+            "0.5",
+            "--quiet",
+            "--seconds",
+            30,
+            "--seed",
+            0,
+        )
+        assert run.exit_code == 0, run.output
+        assert "TARGET" in run.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["simulator_for_cli", "--dim", 3, "-k", 1], "must read"),
+        (["nowhere:fun", "--dim", 3, "-k", 1], "cannot be"),
+        (["simulator_for_cli:fin", "--dim", 3, "-k", 1], "'fin'"),
+        (["simulator_for_cli:number", "--dim", 3, "-k", 1], "must be callable"),
+        (["simulator_for_cli:fun", "-k", 1], "--dim and --x0"),
+        (["simulator_for_cli:fun", "--dim", 0, "-k", 1], "`dim`"),
+        (["simulator_for_cli:fun", "--dim", 30, "-k", 31], "k=31"),
+        (["simulator_for_cli:fun", "--dim", 30, "-k", 2, "--method", "magic"], "'magic'"),
+        (["simulator_for_cli:fun", "--dim", 30, "-k", 2, "--option", "q"], "name=value"),
+        (["simulator_for_cli:fun", "--dim", 30, "-k", 2, "--option", "q=abc"], "q='abc'"),
+        (["simulator_for_cli:fun", "--x0", "missing.npy", "-k", 2], "missing.npy"),
+        (["simulator_for_cli:fun", "--x0", "simulator_for_cli.py", "-k", 2], "JSON list"),
+    ],
+)
+def test_bad_input(szoht, arguments, message):
+    run = szoht(*arguments, "--quiet")
+    assert run.exit_code == 2
+    assert message in " ".join(run.output.replace("│", " ").split())
+
+
+def test_a_failing_function_is_reported(szoht):
+    run = szoht("simulator_for_cli:broken", "--dim", 30, "-k", 2, "--budget", 100, "--quiet")
+    assert run.exit_code == 1
+    assert "no licence" in run.output
