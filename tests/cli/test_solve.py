@@ -1,6 +1,7 @@
 """``szoht solve``."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -54,11 +55,8 @@ def test_the_same_numbers_as_in_python(szoht, tmp_path):
     assert run.exit_code == 0, run.output
     assert "2 non-zeros" in run.output
     stored = json.loads((tmp_path / "result.json").read_text())
-    import simulator_for_cli
-
-    ours = minimize(
-        simulator_for_cli.fun, np.zeros(30), k=2, max_queries=600, rng=0, options={"q": 20}
-    )
+    fun = sys.modules["simulator_for_cli"].fun
+    ours = minimize(fun, np.zeros(30), k=2, max_queries=600, rng=0, options={"q": 20})
     assert stored["support"] == ours.support.tolist() == [3, 17]
     assert stored["values"] == ours.x[ours.support].tolist()
     assert (stored["fun"], stored["nfev"], stored["seed"]) == (ours.fun, ours.nfev, 0)

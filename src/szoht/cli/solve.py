@@ -106,9 +106,7 @@ def _load(text: str) -> Callable[..., Any]:
     try:
         found = getattr(importlib.import_module(module_name), name)
     except ImportError as error:
-        raise ParameterError(
-            f"`function` names a module that cannot be imported: {error}."
-        ) from error
+        raise ParameterError(f"`function` cannot be imported: {error}.") from error
     except AttributeError as error:
         raise ParameterError(f"`function` names {name!r}, which {module_name} has not.") from error
     finally:
