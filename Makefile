@@ -45,6 +45,7 @@ test-statistical: setup
 bench: setup
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/variance_reduced.py
+	$(BIN)/python benchmarks/zoro.py
 
 clean:
 	rm -rf $(VENV) out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

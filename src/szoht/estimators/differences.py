@@ -8,7 +8,14 @@ from szoht.directions import Directions, weighted_sum
 from szoht.queries import Answer, Estimate, Plan, Query
 from szoht.types import Sample, Vector
 
-__all__ = ["difference_plan", "direction_weights", "directional_estimate"]
+__all__ = [
+    "Quotients",
+    "difference_plan",
+    "direction_weights",
+    "directional_estimate",
+    "quotients_of",
+    "rounding_and_slope",
+]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -46,9 +53,9 @@ def directional_estimate(query: Query, answer: Answer, *, scale: float, mean: bo
     A direction whose evaluation failed is left out, of the mean too. If f(x) itself failed,
     ``value`` is NaN.
     """
-    quotients = _quotients(query, answer.values)
+    quotients = quotients_of(query, answer.values)
     assert query.directions is not None, "a difference plan always has directions"  # noqa: S101
-    rounding, slope = _rounding_and_slope(query, quotients)
+    rounding, slope = rounding_and_slope(query, quotients)
     return Estimate(
         gradient=weighted_sum(query.directions, _weights(quotients, scale, mean)),
         value=quotients.value,
@@ -60,7 +67,7 @@ def directional_estimate(query: Query, answer: Answer, *, scale: float, mean: bo
 
 def direction_weights(query: Query, answer: Answer, *, scale: float, mean: bool) -> Vector:
     """Return the weights with which the directions add up to the estimate."""
-    return _weights(_quotients(query, answer.values), scale, mean)
+    return _weights(quotients_of(query, answer.values), scale, mean)
 
 
 def _weights(quotients: Quotients, scale: float, mean: bool) -> Vector:
@@ -69,7 +76,8 @@ def _weights(quotients: Quotients, scale: float, mean: bool) -> Vector:
     return weights
 
 
-def _quotients(query: Query, values: Vector) -> Quotients:
+def quotients_of(query: Query, values: Vector) -> Quotients:
+    """Return the slopes along the directions of a query, and f(x)."""
     if query.mirrored:
         plus, minus = values[: query.n_directions], values[query.n_directions :]
         slopes, middles = (plus - minus) / (2 * query.radius), (plus + minus) / 2
@@ -82,7 +90,7 @@ def _quotients(query: Query, values: Vector) -> Quotients:
     return Quotients(np.where(valid, slopes, 0.0), valid, value)
 
 
-def _rounding_and_slope(query: Query, quotients: Quotients) -> tuple[float, float]:
+def rounding_and_slope(query: Query, quotients: Quotients) -> tuple[float, float]:
     """Return eps |f| / mu, and the median of the slopes that are not exactly zero."""
     rounding = EPS * abs(quotients.value) / query.radius
     slopes = np.abs(quotients.slopes[quotients.slopes != 0])

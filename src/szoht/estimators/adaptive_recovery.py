@@ -1,0 +1,286 @@
+"""AdaZORO's estimator: finds out how sparse the gradient is, and asks no more than that takes."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from szoht._random import Key
+from szoht._validate import check_integer, check_real, frozen
+from szoht.directions import Drawn, Explicit, Part, RademacherLaw
+from szoht.estimators.cosamp import cosamp, least_squares
+from szoht.estimators.differences import EPS, Quotients, quotients_of
+from szoht.estimators.sparse_recovery import (
+    SignRows,
+    default_measurements,
+    estimate_of,
+    radius_at,
+    without_mean,
+)
+from szoht.queries import Answer, Estimate, Plan, Query
+from szoht.schedules import Scheduled, check_scheduled
+from szoht.types import Indices, Sample, Vector
+
+__all__ = ["Adaptation", "AdaptiveRecovery"]
+
+SPARE_PROBES = 10
+"""Least squares on the old support gets this many probes, or as many as there are unknowns, to
+spare: the residual over n spare ones has a relative error of about sqrt(1 / (2 n))."""
+
+
+ROUNDINGS = 16
+"""Rounding errors that a value of f may have gathered, in units of eps |f|."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Adaptation:
+    """What is known between rounds: s and the support for good, ``values`` for one iteration.
+
+    ``values`` holds f(x) and the probes answered so far; ``settled`` says that the old support
+    has been given up in this iteration, ``dense`` that sparsity has, for good. ``pool`` is a
+    cache: without it the same rows are drawn again.
+    """
+
+    sparsity: int
+    support: Indices
+    dense: bool = False
+    settled: bool = True
+    values: Vector
+    pool: Drawn | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveRecovery:
+    """Recover the gradient from as few difference quotients as its sparsity allows (AdaZORO).
+
+    With ``y_i = [f(x + mu z_i) - f(x)] / mu`` and rows of signs z_i as in `SparseRecovery`, each
+    iteration goes through rounds until one of them explains y:
+
+    1. least squares on the support of the estimate before, from n + max(n, 10) probes for the n
+       entries in it; accepted if the residual per spare probe is at most ``phi_lstsq`` times the
+       root mean square of y;
+    2. ``CoSaMP(Z, y, s)`` from m(s) probes, accepted if ``||y - Z g|| <= phi_cosamp ||y||``;
+       otherwise s grows, and only the rows that are new are asked;
+    3. once m(s) would exceed ``compression * d``, differences along all d axes, for good.
+
+    Parameters
+    ----------
+    sparsity : int, optional
+        s to begin with, in [1, d]; 2 by default. It never decreases.
+    mu : float or Schedule, optional
+        Scale of a probe, > 0; by default ``1e-6 / sqrt(d)``. See `SparseRecovery`.
+    oversampling : float
+        b in ``m(s) = ceil(b s max(1, log(d / s))) + 10``, > 0.
+    growth : float
+        s grows to ``max(s + 1, floor(growth * s))``, >= 1. With 1, as published, it takes the most
+        rounds; larger ones suit objectives that evaluate many points at once.
+    phi_lstsq, phi_cosamp : float
+        Relative residuals that are accepted, >= 0.
+    compression : float
+        Share of d, > 0, beyond which sparsity is given up.
+    tol, max_passes : float, int
+        Relative residual at which CoSaMP may stop, >= 0, and how often it may try, >= 1.
+    centered : bool
+        Take the mean off y and off every column of Z, see `SparseRecovery`.
+
+    Examples
+    --------
+    >>> from szoht._random import Key
+    >>> estimator = AdaptiveRecovery(mu=1e-3)
+    >>> slope = np.zeros(100)
+    >>> slope[[3, 14, 15, 92]] = [2.0, -2.0, 2.0, 3.0]
+    >>> memory, estimate, cost = estimator.init(slope), None, 0
+    >>> while estimate is None:
+    ...     plan = estimator.plan(np.zeros(100), None, memory, Key(seed=0))
+    ...     answer = Answer(values=plan.points() @ slope)
+    ...     estimate, memory = estimator.combine(plan, [answer], memory)
+    ...     cost += plan.cost
+    >>> memory.sparsity, memory.support.tolist(), cost
+    (4, [3, 14, 15, 92], 37)
+
+    Notes
+    -----
+    Costs 1 + the probes of the last round: n + max(n, 10) if the old support still holds, else
+    m(s) for the final s, else d plus what was asked before. Memory as in `SparseRecovery`.
+
+    The reference spends three evaluations on each of s probes in the opportunistic step, because
+    from s probes for s unknowns it can see no residual: it measures every probe once more with
+    all coordinates off the old support held fixed. Spare probes tell the same from one evaluation
+    each, and they count for CoSaMP if the step is refused. Where sparsity is given up, the
+    reference solves dense least squares with 1.1 d probes; d axes need fewer and are exact.
+
+    References
+    ----------
+    Cai, McKenzie, Yin, Zhang, Zeroth-order regularized optimization (ZORO): approximately sparse
+    gradients and adaptive sampling, SIAM Journal on Optimization 2022, adaptive ZORO.
+    """
+
+    sparsity: int | None = None
+    mu: Scheduled | None = None
+    oversampling: float = 2.0
+    growth: float = 1.2
+    phi_lstsq: float = 0.1
+    phi_cosamp: float = 0.4
+    compression: float = 1.0
+    tol: float = 0.01
+    max_passes: int = 10
+    centered: bool = True
+
+    requires = frozenset[str]()
+
+    def __post_init__(self) -> None:
+        if self.sparsity is not None:
+            check_integer("sparsity", self.sparsity, low=1, high_name="d")
+        if self.mu is not None:
+            check_scheduled("mu", self.mu, low=0, open_low=True)
+        for name in ("oversampling", "compression"):
+            check_real(name, getattr(self, name), low=0, open_low=True)
+        for name in ("phi_lstsq", "phi_cosamp", "tol"):
+            check_real(name, getattr(self, name), low=0)
+        check_real("growth", self.growth, low=1)
+        check_integer("max_passes", self.max_passes, low=1)
+
+    def check(self, d: int) -> None:
+        """Raise unless sparsity is in [1, d]."""
+        if self.sparsity is not None:
+            check_integer("sparsity", self.sparsity, low=1, high=d, high_name="d")
+
+    def init(self, x: Vector) -> Adaptation:
+        """Return the memory before the first iteration."""
+        s = self.sparsity or min(2, x.size)
+        return Adaptation(
+            sparsity=s,
+            support=_read_only(np.empty(0, dtype=np.intp)),
+            dense=self._rows(s, x.size) > self.compression * x.size,
+            values=frozen(np.empty(0)),
+        )
+
+    def plan(self, x: Vector, sample: Sample, memory: Adaptation, key: Key) -> Plan:
+        """Return the probes of one round: those that are wanted and not answered yet."""
+        radius = radius_at(self.mu, key.iteration, x.size)
+        first = memory.values.size == 0
+        if memory.dense:
+            axes = np.arange(x.size)[:, np.newaxis]
+            directions: Explicit | Part = Explicit(
+                d=x.size, indices=axes, values=np.ones(axes.shape)
+            )
+            radius *= math.sqrt(x.size)  # as long as a probe along signs
+        else:
+            asked, wanted = max(0, memory.values.size - 1), self._wanted(memory, x.size)
+            pool = _pool(memory.pool, key, d=x.size, rows=wanted)
+            directions = Part(whole=pool, start=asked, count=wanted - asked)
+        query = Query(base=x, sample=sample, directions=directions, radius=radius, with_base=first)
+        return Plan(queries=(query,))
+
+    def combine(
+        self, plan: Plan, answers: Sequence[Answer], memory: Adaptation
+    ) -> tuple[Estimate | None, Adaptation]:
+        """Return the estimate, or None if more rows are wanted; failed probes are left out."""
+        (query,) = plan.queries
+        values = np.concatenate([memory.values, answers[0].values])
+        quotients, d = quotients_of(query, values), query.base.size
+        gradient = None
+        if memory.dense or math.isnan(quotients.value):
+            gradient = quotients.slopes if memory.dense else np.zeros(d)
+        else:
+            pool = cast(Part, query.directions).whole
+            memory = replace(memory, values=frozen(values), pool=pool)
+        while gradient is None and self._answered(memory, d):
+            gradient, memory = self._attempt(memory, quotients, query.radius, d)
+        if gradient is None:
+            return None, memory
+        memory = replace(memory, values=frozen(np.empty(0)), settled=memory.support.size == 0)
+        return estimate_of(gradient, query, quotients), memory
+
+    def _attempt(
+        self, memory: Adaptation, quotients: Quotients, radius: float, d: int
+    ) -> tuple[Vector | None, Adaptation]:
+        """Explain the slopes by what is known, or return None and a memory that wants more."""
+        slopes = quotients.slopes[quotients.valid]
+        if not slopes.size:
+            return np.zeros(d), memory
+        slopes = without_mean(slopes) if self.centered else slopes
+        assert memory.pool is not None, "answers came from a pool"  # noqa: S101
+        rows = SignRows(
+            directions=Part(whole=memory.pool, start=0, count=quotients.valid.size),
+            valid=quotients.valid,
+            centered=self.centered,
+        )
+        noise = _rounding(memory.values, radius, slopes)
+        if not memory.settled:
+            gradient, residual = _on_support(rows, slopes, memory.support)
+            if residual <= max(self.phi_lstsq, noise):
+                return gradient, memory
+            return None, replace(memory, settled=True)
+        found = cosamp(
+            rows,
+            slopes,
+            sparsity=memory.sparsity,
+            tol=min(self.tol, self.phi_cosamp),
+            max_passes=self.max_passes,
+        )
+        if found.residual <= max(self.phi_cosamp, noise):
+            support = _read_only(np.flatnonzero(found.solution))
+            return found.solution, replace(memory, support=support)
+        return None, self._grown(memory, d)
+
+    def _grown(self, memory: Adaptation, d: int) -> Adaptation:
+        """Return the memory with a larger s, or without the belief in sparsity."""
+        s = min(d, max(memory.sparsity + 1, math.floor(self.growth * memory.sparsity)))
+        if memory.sparsity == d or self._rows(s, d) > self.compression * d:
+            base = frozen(memory.values[:1].copy())
+            return replace(memory, sparsity=s, dense=True, values=base, pool=None)
+        return replace(memory, sparsity=s)
+
+    def _answered(self, memory: Adaptation, d: int) -> bool:
+        return not memory.dense and memory.values.size > self._wanted(memory, d)
+
+    def _wanted(self, memory: Adaptation, d: int) -> int:
+        """Return how many probes the next attempt takes."""
+        rows = self._rows(memory.sparsity, d)
+        n = memory.support.size
+        return rows if memory.settled else min(rows, n + max(n, SPARE_PROBES))
+
+    def _rows(self, sparsity: int, d: int) -> int:
+        return default_measurements(sparsity, d, self.oversampling)
+
+
+def _on_support(rows: SignRows, slopes: Vector, support: Indices) -> tuple[Vector, float]:
+    """Return the least-squares gradient on ``support``, and its residual per spare probe."""
+    gradient = np.zeros(rows.shape[1])
+    spare = slopes.size - support.size
+    if spare <= 0:
+        return gradient, math.inf
+    columns = rows.columns(support)
+    gradient[support] = least_squares(columns, slopes)
+    rest = slopes - gradient[support] @ columns
+    length = float(np.linalg.norm(slopes))
+    # Fitting n unknowns takes n degrees of freedom out of the residual.
+    ratio = float(np.linalg.norm(rest)) / length if length > 0 else 0.0
+    return gradient, ratio * math.sqrt(slopes.size / spare)
+
+
+def _rounding(values: Vector, radius: float, slopes: Vector) -> float:
+    """Return the share of the slopes that rounding of f may explain: no s would make it less."""
+    size = float(np.linalg.norm(slopes)) / math.sqrt(slopes.size)
+    finite = np.abs(values[np.isfinite(values)])
+    return ROUNDINGS * EPS * float(finite.max()) / (radius * size) if size > 0 else 0.0
+
+
+def _pool(pool: Drawn | None, key: Key, *, d: int, rows: int) -> Drawn:
+    """Return signs for at least ``rows`` rows; a larger pool begins with the same rows."""
+    if pool is not None and pool.count >= rows:
+        return pool
+    law = RademacherLaw()
+    # Whole blocks, so that no block is ever drawn at two lengths; doubled, so that growing by
+    # little each time does not mean drawing everything each time.
+    block = law.block_rows(d, rows)
+    count = max(rows, 0 if pool is None else 2 * pool.count)
+    return Drawn(law=law, key=Key(seed=key.seed), d=d, count=block * math.ceil(count / block))
+
+
+def _read_only(indices: Indices) -> Indices:
+    indices.flags.writeable = False
+    return indices
