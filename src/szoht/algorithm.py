@@ -40,6 +40,8 @@ class State:
     output: Vector | None = None
     measured: Measured | None = None
     best: Measured | None = None
+    finished: bool = False
+    explanation: tuple[str, ...] = ()
     rounding: float = 0.0
     slope: float = 0.0
 

@@ -227,7 +227,7 @@ class AskTell:
         """The outcome so far; while the run goes on its status is RUNNING."""
         solution = self.algorithm.solution(self._state)
         status = self._status
-        reached = status in (Status.TARGET, Status.STALLED)
+        reached = status in (Status.TARGET, Status.STALLED, Status.CONVERGED)
         message = status.message if self._failure is None else f"{status.message} {self._failure}"
         return Result(
             x=solution.x,
@@ -244,12 +244,16 @@ class AskTell:
             method=repr(self.algorithm),
             history=self._recorder.history,
             failure=self._failure,
+            explain=self._state.explanation,
         )
 
     def _go_on(self, status: Status | None) -> None:
         """Decide what comes next: another plan, a last measurement, or the end."""
         if self._ending is not None:
             self._end(self._ending)
+            return
+        if self._state.finished:
+            self._end(self._over())
             return
         plan = self.algorithm.ask(self._state)
         status = status or self._check(self.progress, plan.cost)
@@ -262,6 +266,14 @@ class AskTell:
         else:
             self._end(status)
 
+    def _over(self) -> Status:
+        """Return why an algorithm ends by itself: it is done, or it never got a value."""
+        if self._state.best is not None:
+            return Status.CONVERGED
+        reason = "the objective cannot be evaluated at the start `x0`"
+        self._failure = Failure(query=1, point=self._state.x, reason=reason)
+        return Status.FAILED
+
     def _prepare(self, plan: Plan) -> Plan:
         for query in plan.queries:
             if query.directions is not None:
@@ -272,7 +284,8 @@ class AskTell:
     def _end(self, status: Status) -> None:
         # the last measurement may have reached the target after all
         reached = self._rule.has_target and self._check(self.progress, 0) is Status.TARGET
-        self._status = Status.TARGET if reached and status.limit else status
+        ended = status.limit or status is Status.CONVERGED
+        self._status = Status.TARGET if reached and ended else status
         if self._counts != self._shown:  # a run may end in the middle of an iteration
             self._notify()
         self._clock.stop()

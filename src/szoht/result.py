@@ -22,6 +22,7 @@ class Status(enum.Enum):
 
     TARGET = (0, "The target value was reached.", "")
     STALLED = (1, "The best value stopped improving.", "")
+    CONVERGED = (10, "The algorithm found nothing left to improve.", "")
     QUERIES = (2, "The query budget is spent.", "Raise `max_queries` to go on.")
     ITERATIONS = (3, "The iteration limit was reached.", "Raise `max_iterations` to go on.")
     SECONDS = (4, "The time limit was reached.", "Raise `max_seconds` to go on.")
@@ -143,6 +144,8 @@ class Result:
         A dict of columns, one row per iteration: ``pandas.DataFrame(result.history)``.
     failure
         The evaluation that ended the run, if one did.
+    explain
+        What the algorithm did and why, one line per decision, if it decides anything.
     seed
         The integer that repeats this run when passed as ``rng``.
     """
@@ -161,6 +164,7 @@ class Result:
     method: str
     history: dict[str, Any] = field(repr=False)
     failure: Failure | None = None
+    explain: tuple[str, ...] = field(default=(), repr=False)
 
     @cached_property
     def support(self) -> Indices:

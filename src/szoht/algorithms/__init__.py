@@ -1,5 +1,6 @@
 """Named algorithms: each a docstring with its update equation, and a composition of parts."""
 
+from szoht.algorithms.auto import auto as auto
 from szoht.algorithms.hzo_ht import hzo_ht as hzo_ht
 from szoht.algorithms.iht import iht as iht
 from szoht.algorithms.iht import stoiht as stoiht
@@ -15,4 +16,6 @@ from szoht.algorithms.variance_reduced import sarah_szht as sarah_szht
 from szoht.algorithms.variance_reduced import vr_szht as vr_szht
 from szoht.algorithms.zo_adamm import zo_adamm as zo_adamm
 from szoht.algorithms.zo_projected_gradient import zo_projected_gradient as zo_projected_gradient
+from szoht.algorithms.zoro import ada_zoro as ada_zoro
+from szoht.algorithms.zoro import zoro as zoro
 from szoht.algorithms.zscg import zscg as zscg

@@ -6,6 +6,7 @@ from typing import Any
 
 from szoht._validate import check_integer
 from szoht.algorithm import Algorithm
+from szoht.algorithms.auto import auto
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.hzo_ht import hzo_ht
 from szoht.algorithms.iht import iht, stoiht
@@ -16,6 +17,7 @@ from szoht.algorithms.truncated_zsgd import truncated_zsgd
 from szoht.algorithms.variance_reduced import saga_szht, sarah_szht, vr_szht
 from szoht.algorithms.zo_adamm import zo_adamm
 from szoht.algorithms.zo_projected_gradient import zo_projected_gradient
+from szoht.algorithms.zoro import ada_zoro, zoro
 from szoht.algorithms.zscg import zscg
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.operators import Operator
@@ -25,6 +27,8 @@ from szoht.types import Vector
 __all__ = ["METHODS", "build"]
 
 METHODS: dict[str, Callable[..., Algorithm]] = {
+    "ada_zoro": ada_zoro,
+    "auto": auto,
     "hzo_ht": hzo_ht,
     "iht": iht,
     "momentum_szoht": momentum_szoht,
@@ -37,6 +41,7 @@ METHODS: dict[str, Callable[..., Algorithm]] = {
     "vr_szht": vr_szht,
     "zo_adamm": zo_adamm,
     "zo_projected_gradient": zo_projected_gradient,
+    "zoro": zoro,
     "zscg": zscg,
 }
 

@@ -1,0 +1,67 @@
+"""`auto`: the solver that needs no tuning."""
+
+from szoht.algorithm import Algorithm
+from szoht.algorithms.auto.solver import Auto
+from szoht.algorithms.defaults import pick_operator
+from szoht.algorithms.szoht import szoht
+from szoht.operators import Operator, Sparse, SparseBox
+from szoht.samplers import Full, Sampler
+
+__all__ = ["auto"]
+
+
+def auto(
+    *,
+    k: int | None = None,
+    constraint: Operator | None = None,
+    sampler: Sampler = Full(),
+    d: int | None = None,
+) -> Algorithm:
+    """Minimise under a sparsity constraint without any parameter to choose.
+
+    Each round measures slopes along random signs, finds the coordinates that explain them by
+    sparse recovery, checked on held-out measurements, or else those that a matched filter points
+    out; minimises over them and the current support by quasi-Newton with differences along these
+    axes only; keeps the k best and minimises again. `docs/auto.md` tells how it decides, and
+    ``result.explain`` what it did.
+
+    Parameters
+    ----------
+    k, constraint
+        As in `szoht`. Constraints other than `Sparse` and `SparseBox` are handed to `szoht` with
+        its line search.
+    sampler : Sampler
+        Used with such other constraints only. A finite sum is otherwise taken as a whole, so that
+        one point costs n_samples queries.
+    d : int
+        The dimension, used with such other constraints only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from szoht import minimize
+    >>> target = np.zeros(1000)
+    >>> target[[3, 500]] = [1.0, -2.0]
+    >>> result = minimize(
+    ...     lambda x: float(((x - target) ** 2).sum()),
+    ...     np.zeros(1000),
+    ...     k=2,
+    ...     method="auto",
+    ...     target=1e-6,
+    ...     rng=0,
+    ... )
+    >>> result.support
+    array([  3, 500])
+    >>> result.nfev < 60
+    True
+
+    Notes
+    -----
+    A round costs between 1.3 and 4 times k (1 + log(d / k)) queries for its measurements, doubled
+    after a round in vain and at most d, and a few times k for each step of the quasi-Newton
+    solves. Ends by itself when six rounds in a row bring nothing.
+    """
+    operator = pick_operator(k, constraint)
+    if isinstance(operator, Sparse | SparseBox):
+        return Auto(operator=operator)
+    return szoht(constraint=operator, sampler=sampler, d=d)

@@ -1,0 +1,125 @@
+"""Minimise over a few coordinates: quasi-Newton with differences along the axes."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from szoht.algorithms.auto.measure import Talk, axis_slopes, value_at
+from szoht.scripted import Notebook
+from szoht.types import Indices, Vector
+
+__all__ = ["Point", "minimise_on"]
+
+ARMIJO = 1e-4
+LONGEST = 10.0
+
+
+class Point(NamedTuple):
+    """A point and its value."""
+
+    x: Vector
+    value: float
+
+
+class Problem(NamedTuple):
+    """The few coordinates, and their bounds."""
+
+    notebook: Notebook
+    support: Indices
+    low: Vector
+    high: Vector
+
+
+def minimise_on(
+    notebook: Notebook,
+    start: Point,
+    support: Indices,
+    *,
+    radius: float,
+    noise: float,
+    steps: int,
+    accuracy: float,
+    bounds: tuple[Vector, Vector],
+    slopes: Vector | None = None,
+    feasible: bool = True,
+) -> Talk[Point]:
+    """Run BFGS on the coordinates ``support``, each gradient by one difference per coordinate.
+
+    Stops after ``steps`` steps, when the gradient has shrunk to ``accuracy`` of the first, or when
+    a step gains no more than the noise. ``slopes`` is the gradient at the start, if known.
+    ``feasible`` says whether the points may be kept as solutions. Coordinates at a bound that the
+    gradient pushes against are left there.
+    """
+    problem = Problem(notebook, support, *bounds)
+    point = start
+    if slopes is None:
+        slopes = yield from axis_slopes(notebook, point.x, point.value, radius, support)
+    first = float(np.linalg.norm(slopes))
+    inverse: Vector | None = None
+    for _ in range(steps):
+        free = _free(problem, point.x, slopes)
+        direction = -free if inverse is None else np.where(free != 0, -(inverse @ free), 0.0)
+        if not direction @ slopes < 0:
+            return point
+        scale = _first_length(point, support, slopes) if inverse is None else 1.0
+        moved = yield from _line_search(problem, point, scale * direction, slopes)
+        if not moved.value < point.value - noise:
+            return point
+        if feasible:
+            notebook.note(moved.x, moved.value)
+        after = yield from axis_slopes(notebook, moved.x, moved.value, radius, support)
+        inverse = _update(inverse, (moved.x - point.x)[support], after - slopes)
+        point, slopes = moved, after
+        if np.linalg.norm(slopes) <= accuracy * first:
+            return point
+    return point
+
+
+def _free(problem: Problem, x: Vector, slopes: Vector) -> Vector:
+    """Return the slopes of the coordinates that may follow them."""
+    here = x[problem.support]
+    stuck = ((here <= problem.low) & (slopes > 0)) | ((here >= problem.high) & (slopes < 0))
+    return np.where(stuck, 0.0, slopes)
+
+
+def _first_length(point: Point, support: Indices, slopes: Vector) -> float:
+    """Start with a step as long as the point is large, or 1."""
+    return max(1.0, float(np.abs(point.x[support]).max())) / float(np.abs(slopes).max())
+
+
+def _line_search(problem: Problem, point: Point, step: Vector, slopes: Vector) -> Talk[Point]:
+    """Follow parabolas through f(x), its slope and the last trial until one of them fits."""
+    slope = float(slopes @ step)
+    length, best = 1.0, point
+    for _ in range(8):
+        x = point.x.copy()
+        x[problem.support] = np.clip(x[problem.support] + length * step, problem.low, problem.high)
+        value = yield from value_at(problem.notebook, x)
+        good = value < point.value + ARMIJO * length * slope
+        if value < best.value:
+            best = Point(x, value)
+        elif good or best.value < point.value:
+            return best
+        curvature = 2 * (value - point.value - length * slope)
+        better = -slope * length**2 / curvature if curvature > 0 else LONGEST * length
+        if not np.isfinite(better):
+            better = length / LONGEST
+        better = min(max(better, length / LONGEST), LONGEST * length)
+        # the trial sits where its own parabola has its minimum, within a third: good enough
+        if good and abs(better / length - 1) < 1 / 3:
+            return best
+        length = better
+    return best
+
+
+def _update(inverse: Vector | None, step: Vector, change: Vector) -> Vector | None:
+    """Return the BFGS inverse Hessian (Nocedal and Wright, Numerical Optimization, 6.17)."""
+    product = float(step @ change)
+    if product <= 1e-12 * float(np.linalg.norm(step) * np.linalg.norm(change)):
+        return inverse
+    identity = np.eye(step.size)
+    if inverse is None:
+        inverse = identity * (product / float(change @ change))  # (6.20)
+    left = identity - np.outer(step, change) / product
+    updated: Vector = left @ inverse @ left.T + np.outer(step, step) / product
+    return updated

@@ -1,0 +1,219 @@
+"""The solver that needs no tuning: find the coordinates that matter, solve on them, look again."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from szoht.algorithms.auto.measure import Measurements, Talk, axis_slopes, signs, value_at
+from szoht.algorithms.auto.recover import Evidence, Recovery, gather, recover
+from szoht.algorithms.auto.restricted import Point, minimise_on
+from szoht.operators import Sparse, SparseBox
+from szoht.operators.base import largest
+from szoht.scripted import Conversation, Notebook, Scripted
+from szoht.types import Indices, Sample, Vector
+
+__all__ = ["Auto"]
+
+RADIUS = 1e-6
+"""Of a difference, relative to the point, when values carry no noise."""
+
+BELIEVED = 0.1
+"""Held-out error below which a recovered gradient is believed."""
+
+FEW, MANY, FILTER = 1.3, 2.9, 4.0
+"""Measurements for sparse recovery at first and at most, and for the matched filter, in units of
+k (1 + log(d / k)). The last is doubled after each round in vain."""
+
+WIDE, NARROW, POLISH = 0.3, 0.1, 1e-4
+"""How far the gradient must shrink: over all candidates, on k of them, on an unchanged support."""
+
+WIDE_STEPS, STEPS = 3, 20
+
+ROUNDS_IN_VAIN = 6
+
+
+class Candidates(NamedTuple):
+    """Coordinates worth trying, and the slopes on them if they are all there is."""
+
+    support: Indices
+    slopes: Vector | None = None
+
+
+@dataclass(kw_only=True)
+class Search:
+    """What a search knows besides its notebook."""
+
+    notebook: Notebook
+    radius: float
+    noise: float
+    in_vain: int = 0
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto(Scripted):
+    """Sparse minimisation that needs no parameter but the constraint.
+
+    Each round (1) measures slopes along random signs at the iterate; (2) tries to explain them by
+    few coordinates and believes it if held-out measurements agree; else takes the coordinates
+    that a matched filter points out, or measures all axes where that is no dearer; (3) minimises
+    over the support and these candidates by quasi-Newton; (4) keeps the k best and minimises
+    again. See `auto`.
+    """
+
+    operator: Sparse | SparseBox
+
+    def sample(self, seed: int, n_samples: int | None) -> Sample:
+        """Take a finite sum as a whole: all values are then values of one function."""
+        del seed
+        return None if n_samples is None else np.arange(n_samples)
+
+    def script(self, notebook: Notebook) -> Conversation:
+        """Run rounds until several of them were in vain."""
+        point = Point(notebook.x, (yield from value_at(notebook, notebook.x)))
+        if math.isnan(point.value):
+            return
+        notebook.note(point.x, point.value)
+        search = yield from _prepare(notebook, point)
+        while search.in_vain < ROUNDS_IN_VAIN:
+            better = yield from self._round(search, point)
+            gained = point.value - better.value
+            worth = max(search.noise, 1e-12 * abs(point.value))
+            search.in_vain = 0 if gained > worth else search.in_vain + 1
+            point = better
+            notebook.move(point.x, point.value)
+        notebook.explain(f"{ROUNDS_IN_VAIN} rounds in vain, each with more measurements: done.")
+
+    def _round(self, search: Search, point: Point) -> Talk[Point]:
+        """Look for candidates, solve with them, prune, solve again; return what is better."""
+        current = np.flatnonzero(point.x)
+        found = yield from self._candidates(search, point, current)
+        support = np.union1d(current, found.support)
+        trial, slopes = point, found.slopes
+        if support.size > self.operator.k:
+            trial = yield from self._solve(search, point, support, None, WIDE)
+            x = self.operator.prox(trial.x, 0.0)
+            trial = Point(x, (yield from value_at(search.notebook, x)))
+            search.notebook.note(trial.x, trial.value)
+            support, slopes = np.flatnonzero(x), None
+        if support.size and not math.isnan(trial.value):
+            accuracy = POLISH if np.array_equal(support, current) else NARROW
+            trial = yield from self._solve(search, trial, support, slopes, accuracy)
+        return trial if trial.value < point.value else point
+
+    def _solve(
+        self,
+        search: Search,
+        start: Point,
+        support: Indices,
+        slopes: Vector | None,
+        accuracy: float,
+    ) -> Talk[Point]:
+        feasible = support.size <= self.operator.k
+        return (
+            yield from minimise_on(
+                search.notebook,
+                start,
+                support,
+                radius=search.radius,
+                noise=search.noise,
+                steps=STEPS if feasible else WIDE_STEPS,
+                accuracy=accuracy,
+                bounds=self._bounds(support),
+                slopes=slopes,
+                feasible=feasible,
+            )
+        )
+
+    def _candidates(self, search: Search, point: Point, current: Indices) -> Talk[Candidates]:
+        """Find coordinates to try: by recovery, by the matched filter, or along all axes."""
+        k, d = self.operator.k, point.x.size
+        unit = k * (1 + math.log(d / k))
+        most = math.ceil(FILTER * unit * 2**search.in_vain)
+        if most >= d:
+            return (yield from self._axes(search, point, current))
+        measured = yield from self._measure(search, point, Measurements(), math.ceil(FEW * unit))
+        while True:
+            recovery = recover(measured, 2 * k)
+            size = measured.slopes.size
+            if recovery.error < BELIEVED:
+                search.notebook.explain(
+                    f"{size} measurements: the gradient is sparse (held-out error "
+                    f"{recovery.error:.1e})."
+                )
+                return self._recovered(recovery, current)
+            if size >= MANY * unit:
+                break
+            measured = yield from self._measure(search, point, measured, max(4, size // 6))
+        measured = yield from self._measure(search, point, measured, most - size)
+        return (yield from self._filtered(search, point, current, measured))
+
+    def _axes(self, search: Search, point: Point, current: Indices) -> Talk[Candidates]:
+        d = point.x.size
+        slopes = yield from axis_slopes(
+            search.notebook, point.x, point.value, search.radius, np.arange(d)
+        )
+        search.notebook.explain(f"all {d} slopes measured: random directions would cost as much.")
+        return Candidates(self._steepest(slopes, current))
+
+    def _filtered(
+        self, search: Search, point: Point, current: Indices, measured: Measurements
+    ) -> Talk[Candidates]:
+        slopes = np.empty(0)
+        if current.size:
+            slopes = yield from axis_slopes(
+                search.notebook, point.x, point.value, search.radius, current
+            )
+        search.evidence = gather(measured, current, slopes, search.evidence)
+        support = self._steepest(search.evidence.slopes, current)
+        search.notebook.explain(
+            f"{measured.slopes.size} measurements: the gradient is not sparse; the {support.size} "
+            "coordinates that stand out most are tried."
+        )
+        return Candidates(support)
+
+    def _measure(
+        self, search: Search, point: Point, so_far: Measurements, count: int
+    ) -> Talk[Measurements]:
+        if count <= 0:
+            return so_far
+        new = yield from signs(search.notebook, point.x, point.value, search.radius, count)
+        return so_far.more(new)
+
+    def _recovered(self, recovery: Recovery, current: Indices) -> Candidates:
+        """Keep the k steepest; slopes can be used as they are only if nothing else joins them."""
+        steepest = np.sort(largest(np.abs(recovery.slopes), self.operator.k))
+        order = steepest[np.argsort(recovery.support[steepest])]
+        support = recovery.support[order]
+        alone = bool(np.isin(current, support).all())
+        return Candidates(support, recovery.slopes[order] if alone else None)
+
+    def _steepest(self, slopes: Vector, current: Indices) -> Indices:
+        outside = np.abs(slopes)
+        outside[current] = 0.0
+        return largest(outside, 2 * self.operator.k)
+
+    def _bounds(self, support: Indices) -> tuple[Vector, Vector]:
+        if isinstance(self.operator, Sparse):
+            return np.full(support.size, -np.inf), np.full(support.size, np.inf)
+        return _at(self.operator.low, support), _at(self.operator.high, support)
+
+
+def _at(bound: float | Vector, support: Indices) -> Vector:
+    return np.full(support.size, bound) if np.ndim(bound) == 0 else np.asarray(bound)[support]
+
+
+def _prepare(notebook: Notebook, point: Point) -> Talk[Search]:
+    """Ask the first value again: if it differs, values are noisy, and this is by how much."""
+    again = yield from value_at(notebook, point.x)
+    size = max(1.0, float(np.abs(point.x).max()))
+    noise = abs(again - point.value) if math.isfinite(again) else 0.0
+    if noise == 0:
+        return Search(notebook=notebook, radius=RADIUS * size, noise=0.0)
+    # A difference errs by noise / h, and by L h for curvature L: least where h = sqrt(noise / L).
+    # |f| stands in for L, in units in which the point has size 1.
+    radius = size * min(1.0, math.sqrt(noise / max(abs(point.value), noise)))
+    notebook.explain(f"asked again, a value differs by {noise:.1e}: differences over {radius:.1e}.")
+    return Search(notebook=notebook, radius=radius, noise=2 * noise)
