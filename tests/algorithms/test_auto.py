@@ -1,0 +1,274 @@
+"""The solver that needs no tuning: its parts, its decisions, and what it reaches."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from szoht import AskTell, L1Ball, Sparse, SparseBox, Status, algorithms, minimize
+from szoht._random import Key
+from szoht.algorithms.auto import Auto
+from szoht.algorithms.auto.measure import Measurements
+from szoht.algorithms.auto.recover import gather, recover
+from szoht.directions import Drawn, RademacherLaw
+from szoht.queries import Answer, Plan
+from szoht.scripted import Notebook, Scripted
+
+
+def sparse_quadratic(d, k=5):
+    """Problem (a) of the literature: y = 1/k .. 1 on the last k coordinates."""
+    y = np.zeros(d)
+    y[-k:] = np.arange(1, k + 1) / k
+    return (lambda points: 0.5 * ((points - y) ** 2).sum(axis=-1)), y
+
+
+def regression(seed, n=200, d=1000, k=10):
+    """Problem (b): Gaussian design, non-zeros of magnitude 0.5 to 1.5, noise 0.01."""
+    rng = np.random.default_rng(seed)
+    a = rng.standard_normal((n, d))
+    w = np.zeros(d)
+    w[rng.choice(d, k, replace=False)] = rng.choice([-1, 1], k) * rng.uniform(0.5, 1.5, k)
+    b = a @ w + 0.01 * rng.standard_normal(n)
+    return (lambda points: 0.5 * ((points @ a.T - b) ** 2).mean(axis=-1)), w
+
+
+def queries_to_target(f, w, k, seed):
+    """Return the queries until f <= 1e-3 f(0) with the exact support."""
+    goal = 1e-3 * f(np.zeros(w.size))
+
+    def reached(progress):
+        exact = np.array_equal(np.flatnonzero(progress.best_x), np.flatnonzero(w))
+        return bool(progress.best_value <= goal) and exact
+
+    result = minimize(
+        f,
+        np.zeros(w.size),
+        k=k,
+        method="auto",
+        max_queries=20_000,
+        rng=seed,
+        vectorized=True,
+        callback=reached,
+    )
+    return result.nfev if result.status is Status.CALLBACK else np.inf
+
+
+@pytest.mark.parametrize(("d", "limit"), [(1_000, 120), (100_000, 250)])
+def test_sparse_quadratic(d, limit):
+    f, y = sparse_quadratic(d)
+    assert np.median([queries_to_target(f, y, 5, seed) for seed in range(5)]) <= limit
+
+
+def test_sparse_regression():
+    spent = [queries_to_target(*regression(seed), 10, seed) for seed in range(100, 111)]
+    assert np.median(spent) <= 1_500
+    assert np.isfinite(spent).all()
+
+
+@pytest.mark.parametrize("condition", [1, 10, 100])
+def test_ill_conditioned_quadratics(condition):
+    rng = np.random.default_rng(condition)
+    d, k = 300, 6
+    scales = rng.permutation(np.logspace(0, np.log10(condition), d))
+    y = np.zeros(d)
+    y[rng.choice(d, k, replace=False)] = rng.choice([-1, 1], k) * rng.uniform(0.5, 1.5, k)
+    result = minimize(
+        lambda x: 0.5 * float((scales * (x - y) ** 2).sum()),
+        np.zeros(d),
+        k=k,
+        method="auto",
+        max_queries=2_000,
+        rng=0,
+    )
+    assert np.array_equal(result.support, np.flatnonzero(y))
+    assert np.allclose(result.x, y, atol=1e-4)
+
+
+def test_bounds_are_kept_and_used():
+    y = np.zeros(200)
+    y[[3, 50, 120]] = [2.0, -3.0, 0.4]
+    result = minimize(
+        lambda x: float(((x - y) ** 2).sum()),
+        np.zeros(200),
+        method="auto",
+        constraint=SparseBox(3, low=-1.0, high=1.0),
+        max_queries=2_000,
+        rng=0,
+    )
+    assert np.allclose(result.x[[3, 50, 120]], [1.0, -1.0, 0.4], atol=1e-4)
+
+
+def test_noise_is_measured_and_respected():
+    y = np.zeros(500)
+    y[[3, 50, 120]] = [1.0, -1.0, 0.8]
+    rng = np.random.default_rng(0)
+    result = minimize(
+        lambda x: float(((x - y) ** 2).sum()) + 1e-4 * rng.standard_normal(),
+        np.zeros(500),
+        k=3,
+        method="auto",
+        max_queries=3_000,
+        rng=0,
+    )
+    assert np.array_equal(result.support, [3, 50, 120])
+    assert ((result.x - y) ** 2).sum() < 5e-3
+    assert "differs by" in result.explain[0]
+
+
+def test_functions_that_are_undefined_somewhere():
+    y = np.zeros(100)
+    y[[3, 50]] = [1.0, 0.5]
+
+    def f(x):
+        return float(((x - y) ** 2).sum()) if x.min() > -0.2 and np.abs(x).max() < 3 else np.nan
+
+    result = minimize(
+        f, np.zeros(100), k=2, method="auto", max_queries=1_000, rng=0, on_error="skip"
+    )
+    assert np.allclose(result.x, y, atol=1e-3)
+
+
+def test_small_dimensions_are_measured_axis_by_axis():
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((40, 12))
+    w = np.zeros(12)
+    w[[2, 7]] = [1.0, -1.0]
+    result = minimize(
+        lambda x: float(((a @ (x - w)) ** 2).mean()),
+        np.zeros(12),
+        k=2,
+        method="auto",
+        max_queries=500,
+        rng=0,
+    )
+    assert "all 12 slopes measured" in result.explain[0]
+    assert np.array_equal(result.support, [2, 7])
+
+
+def test_it_ends_by_itself_and_says_so():
+    f, y = sparse_quadratic(50, k=2)
+    result = minimize(
+        f, np.zeros(50), k=2, method="auto", max_queries=100_000, rng=0, vectorized=True
+    )
+    assert result.status is Status.CONVERGED
+    assert result.success
+    assert result.nfev < 5_000
+    assert "in vain" in result.explain[-1]
+    assert np.allclose(result.x, y, atol=1e-5)
+
+
+def test_a_start_that_cannot_be_evaluated():
+    result = minimize(
+        lambda x: np.nan, np.zeros(9), k=2, method="auto", max_queries=100, on_error="skip"
+    )
+    assert result.status is Status.FAILED
+    assert "cannot be evaluated at the start" in result.message
+
+
+def test_every_kept_point_is_sparse_and_measured():
+    f, w = regression(0)
+    points = []
+    result = minimize(
+        f,
+        np.zeros(w.size),
+        k=10,
+        method="auto",
+        max_queries=3_000,
+        rng=0,
+        vectorized=True,
+        callback=lambda p: points.append((p.best_x, p.best_value)),
+    )
+    assert all(np.count_nonzero(x) <= 10 for x, _ in points)
+    assert all(value == pytest.approx(float(f(x)), rel=1e-12) for x, value in points)
+    values = [value for _, value in points]
+    assert values == sorted(values, reverse=True)
+    assert result.fun == values[-1]
+
+
+def test_other_constraints_are_handed_on():
+    handed = algorithms.auto(constraint=L1Ball(1.0), d=20)
+    assert not isinstance(handed, Auto)
+    assert isinstance(algorithms.auto(k=2), Auto)
+
+
+def measure(g, count, seed=0):
+    drawn = Drawn(law=RademacherLaw(), key=Key(seed=seed), d=g.size, count=count)
+    rows = np.concatenate([values for _, values in drawn.slices(0, count)])
+    return Measurements(((drawn, rows @ g),))
+
+
+def test_recovery_is_exact_on_sparse_and_honest_on_dense_gradients():
+    rng = np.random.default_rng(0)
+    sparse = np.zeros(500)
+    sparse[[4, 99, 300]] = [1.0, -2.0, 0.5]
+    found = recover(measure(sparse, 40), 6)
+    order = np.argsort(found.support)
+    assert np.array_equal(found.support[order], [4, 99, 300])
+    assert np.allclose(found.slopes[order], [1.0, -2.0, 0.5])
+    assert found.error < 1e-10
+    dense = recover(measure(rng.standard_normal(500), 40), 6)
+    assert dense.error > 0.5
+
+
+def test_recovery_of_nothing():
+    found = recover(measure(np.zeros(50), 20), 4)
+    assert found.error == 0.0
+    assert np.allclose(found.slopes, 0)
+
+
+def test_evidence_adds_up_with_the_right_scale():
+    rng = np.random.default_rng(1)
+    g = rng.standard_normal(60)
+    known = np.array([3, 8])
+    evidence = None
+    for seed in range(40):
+        evidence = gather(measure(g, 200, seed), known, g[known], evidence)
+    rest = np.setdiff1d(np.arange(60), known)
+    noise = np.linalg.norm(g[rest]) / np.sqrt(200) * np.sqrt(0.3 / 1.7)
+    assert np.abs(evidence.slopes - g)[rest].max() < 5 * noise
+    assert np.abs(evidence.slopes[known]).max() < 5 * noise
+
+
+class Counter(Scripted):
+    """A script that asks three times, so that its state can be looked at."""
+
+    def sample(self, seed, n_samples):
+        return None
+
+    def script(self, notebook: Notebook):
+        for i in range(3):
+            x = np.array([float(i)])
+            (answer,) = yield self.plan(notebook, x)
+            notebook.move(x, float(answer.values[0]))
+            notebook.explain(f"asked {i}")
+
+    def plan(self, notebook, x):
+        return Plan(queries=(notebook.query(x),))
+
+
+def test_a_script_can_be_taken_up_from_any_state():
+    """States are told in a row, and again from a copy that no conversation is attached to."""
+    algorithm = Counter(operator=Sparse(1))
+    state = algorithm.init(np.zeros(1), seed=0)
+    for value in (3.0, 1.0, 2.0):
+        copy = replace(state)
+        plan, again = algorithm.ask(state), algorithm.ask(copy)
+        assert np.array_equal(plan.points(), again.points())
+        told = [Answer(values=np.array([value]))]
+        state, twin = algorithm.tell(state, plan, told), algorithm.tell(copy, again, told)
+        assert np.array_equal(state.x, twin.x)
+        assert state.explanation == twin.explanation
+        assert state.best.value == twin.best.value
+    assert state.finished
+    assert state.iteration == 3
+    assert algorithm.solution(state).value == 1.0
+    assert algorithm.closing(state) is None
+
+
+def test_a_finished_script_ends_the_run():
+    asked = AskTell(np.zeros(1), method=Counter(operator=Sparse(1)), max_queries=50, rng=0)
+    while not asked.done:
+        asked.tell(asked.ask().points()[:, 0] - 1)
+    assert asked.result.status is Status.CONVERGED
+    assert asked.result.nfev == 3
+    assert asked.result.explain == ("asked 0", "asked 1", "asked 2")
