@@ -7,9 +7,9 @@ import pytest
 
 from szoht import AskTell, L1Ball, Sparse, SparseBox, Status, algorithms, minimize
 from szoht._random import Key
-from szoht.algorithms.auto import Auto
-from szoht.algorithms.auto.measure import Measurements
-from szoht.algorithms.auto.recover import gather, recover
+from szoht.algorithms.automatic import Auto
+from szoht.algorithms.automatic.measure import Measurements
+from szoht.algorithms.automatic.recover import gather, recover
 from szoht.directions import Drawn, RademacherLaw
 from szoht.queries import Answer, Plan
 from szoht.scripted import Notebook, Scripted

@@ -1,6 +1,6 @@
 """Named algorithms: each a docstring with its update equation, and a composition of parts."""
 
-from szoht.algorithms.auto import auto as auto
+from szoht.algorithms.automatic import auto as auto
 from szoht.algorithms.hzo_ht import hzo_ht as hzo_ht
 from szoht.algorithms.iht import iht as iht
 from szoht.algorithms.iht import stoiht as stoiht

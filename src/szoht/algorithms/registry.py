@@ -6,7 +6,7 @@ from typing import Any
 
 from szoht._validate import check_integer
 from szoht.algorithm import Algorithm
-from szoht.algorithms.auto import auto
+from szoht.algorithms.automatic import auto
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.hzo_ht import hzo_ht
 from szoht.algorithms.iht import iht, stoiht

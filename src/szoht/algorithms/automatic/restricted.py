@@ -4,14 +4,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht.algorithms.auto.measure import Talk, axis_slopes, value_at
+from szoht.algorithms.automatic.measure import Talk, axis_slopes, value_at
 from szoht.scripted import Notebook
 from szoht.types import Indices, Vector
 
-__all__ = ["Point", "minimise_on"]
+__all__ = ["Point", "Solved", "exchanged", "minimise_on"]
 
 ARMIJO = 1e-4
 LONGEST = 10.0
+
+HOPE = 3.0
+"""How many times the decrease that the quadratic model promises a solve may still hope for."""
 
 
 class Point(NamedTuple):
@@ -19,6 +22,13 @@ class Point(NamedTuple):
 
     x: Vector
     value: float
+
+
+class Solved(NamedTuple):
+    """Where a solve ended, and the inverse Hessian that it learnt, if any."""
+
+    point: Point
+    inverse: Vector | None
 
 
 class Problem(NamedTuple):
@@ -41,38 +51,42 @@ def minimise_on(
     accuracy: float,
     bounds: tuple[Vector, Vector],
     slopes: Vector | None = None,
+    inverse: Vector | None = None,
+    goal: float = -np.inf,
     feasible: bool = True,
-) -> Talk[Point]:
+) -> Talk[Solved]:
     """Run BFGS on the coordinates ``support``, each gradient by one difference per coordinate.
 
     Stops after ``steps`` steps, when the gradient has shrunk to ``accuracy`` of the first, or when
-    a step gains no more than the noise. ``slopes`` is the gradient at the start, if known.
-    ``feasible`` says whether the points may be kept as solutions. Coordinates at a bound that the
-    gradient pushes against are left there.
+    a step gains no more than the noise. ``slopes`` is the gradient at the start, if known, and
+    ``inverse`` a guess of the inverse Hessian. With a ``goal``, stops as soon as the
+    quadratic model leaves no hope to reach it. ``feasible`` says whether the points may
+    be kept as solutions. Coordinates at a bound that the gradient pushes against are left there.
     """
     problem = Problem(notebook, support, *bounds)
     point = start
     if slopes is None:
         slopes = yield from axis_slopes(notebook, point.x, point.value, radius, support)
     first = float(np.linalg.norm(slopes))
-    inverse: Vector | None = None
     for _ in range(steps):
         free = _free(problem, point.x, slopes)
         direction = -free if inverse is None else np.where(free != 0, -(inverse @ free), 0.0)
-        if not direction @ slopes < 0:
-            return point
+        slope = float(direction @ slopes)
+        hopeless = inverse is not None and point.value + HOPE * slope > goal > -np.inf
+        if not slope < 0 or hopeless:
+            break
         scale = _first_length(point, support, slopes) if inverse is None else 1.0
         moved = yield from _line_search(problem, point, scale * direction, slopes)
         if not moved.value < point.value - noise:
-            return point
+            break
         if feasible:
             notebook.note(moved.x, moved.value)
         after = yield from axis_slopes(notebook, moved.x, moved.value, radius, support)
         inverse = _update(inverse, (moved.x - point.x)[support], after - slopes)
         point, slopes = moved, after
         if np.linalg.norm(slopes) <= accuracy * first:
-            return point
-    return point
+            break
+    return Solved(point, inverse)
 
 
 def _free(problem: Problem, x: Vector, slopes: Vector) -> Vector:
@@ -123,3 +137,14 @@ def _update(inverse: Vector | None, step: Vector, change: Vector) -> Vector | No
     left = identity - np.outer(step, change) / product
     updated: Vector = left @ inverse @ left.T + np.outer(step, step) / product
     return updated
+
+
+def exchanged(inverse: Vector, before: Indices, after: Indices) -> Vector:
+    """Carry an inverse Hessian over to a support that shares most of its coordinates.
+
+    New coordinates are taken to be as curved as the old ones are on average.
+    """
+    result = np.eye(after.size) * float(np.mean(np.diag(inverse)))
+    _, old, new = np.intersect1d(before, after, return_indices=True)
+    result[np.ix_(new, new)] = inverse[np.ix_(old, old)]
+    return result

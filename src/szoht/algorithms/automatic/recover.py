@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht.algorithms.auto.measure import Measurements
+from szoht.algorithms.automatic.measure import Measurements
 from szoht.types import Indices, Vector
 
 __all__ = ["Evidence", "Recovery", "gather", "recover"]

@@ -1,7 +1,7 @@
 """`auto`: the solver that needs no tuning."""
 
 from szoht.algorithm import Algorithm
-from szoht.algorithms.auto.solver import Auto
+from szoht.algorithms.automatic.solver import Auto
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.szoht import szoht
 from szoht.operators import Operator, Sparse, SparseBox

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht.algorithms.auto.measure import Measurements, Talk, axis_slopes, signs, value_at
-from szoht.algorithms.auto.recover import Evidence, Recovery, gather, recover
-from szoht.algorithms.auto.restricted import Point, minimise_on
+from szoht.algorithms.automatic.measure import Measurements, Talk, axis_slopes, signs, value_at
+from szoht.algorithms.automatic.recover import Evidence, Recovery, gather, recover
+from szoht.algorithms.automatic.restricted import Point, Solved, exchanged, minimise_on
 from szoht.operators import Sparse, SparseBox
 from szoht.operators.base import largest
+from szoht.queries import Plan
 from szoht.scripted import Conversation, Notebook, Scripted
 from szoht.types import Indices, Sample, Vector
 
@@ -31,6 +32,12 @@ WIDE, NARROW, POLISH = 0.3, 0.1, 1e-4
 
 WIDE_STEPS, STEPS = 3, 20
 
+GAIN = 1e-7
+"""A round that gains less than this share of f was in vain."""
+
+ADDS, SWAPS = 4, 60
+"""Coordinates to try to exchange for, in units of k, and exchanges to try in one round."""
+
 ROUNDS_IN_VAIN = 6
 
 
@@ -50,6 +57,12 @@ class Search:
     noise: float
     in_vain: int = 0
     evidence: Evidence | None = None
+    slopes: Vector | None = None
+    inverse: Vector | None = None
+
+    def worth(self, before: Point, after: Point) -> bool:
+        """Tell whether a step gained more than noise and rounding can explain."""
+        return before.value - after.value > max(self.noise, GAIN * abs(before.value))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,9 +92,9 @@ class Auto(Scripted):
         search = yield from _prepare(notebook, point)
         while search.in_vain < ROUNDS_IN_VAIN:
             better = yield from self._round(search, point)
-            gained = point.value - better.value
-            worth = max(search.noise, 1e-12 * abs(point.value))
-            search.in_vain = 0 if gained > worth else search.in_vain + 1
+            if not search.worth(point, better):
+                better = yield from self._swap(search, better)
+            search.in_vain = 0 if search.worth(point, better) else search.in_vain + 1
             point = better
             notebook.move(point.x, point.value)
         notebook.explain(f"{ROUNDS_IN_VAIN} rounds in vain, each with more measurements: done.")
@@ -93,24 +106,64 @@ class Auto(Scripted):
         support = np.union1d(current, found.support)
         trial, slopes = point, found.slopes
         if support.size > self.operator.k:
-            trial = yield from self._solve(search, point, support, None, WIDE)
-            x = self.operator.prox(trial.x, 0.0)
+            wide = yield from self._solve(search, point, support, accuracy=WIDE)
+            x = self.operator.prox(wide.point.x, 0.0)
             trial = Point(x, (yield from value_at(search.notebook, x)))
             search.notebook.note(trial.x, trial.value)
             support, slopes = np.flatnonzero(x), None
         if support.size and not math.isnan(trial.value):
             accuracy = POLISH if np.array_equal(support, current) else NARROW
-            trial = yield from self._solve(search, trial, support, slopes, accuracy)
+            solved = yield from self._solve(
+                search, trial, support, accuracy=accuracy, slopes=slopes
+            )
+            trial = solved.point
+            if trial.value < point.value and solved.inverse is not None:
+                search.inverse = solved.inverse
         return trial if trial.value < point.value else point
+
+    def _swap(self, search: Search, point: Point) -> Talk[Point]:
+        """Exchange one coordinate of the support for one outside it, and solve again.
+
+        What the slopes say is true near the iterate only; an exchange changes much at once. The
+        cheapest to drop are known exactly, by one query each; the best to add by their slopes.
+        """
+        support = np.flatnonzero(point.x)
+        if support.size < self.operator.k or search.slopes is None:
+            return point
+        dropped = yield from _without_each(search.notebook, point.x, support)
+        drops = support[np.argsort(dropped, kind="stable")]
+        adds = self._steepest(search.slopes, support, ADDS)
+        adds = adds[np.argsort(-np.abs(search.slopes[adds]), kind="stable")]
+        inverse = search.inverse
+        if inverse is not None and inverse.shape[0] != support.size:
+            inverse = None
+        pairs = sorted(np.ndindex(drops.size, adds.size), key=sum)
+        for i, j in pairs[search.in_vain * SWAPS : (search.in_vain + 1) * SWAPS]:
+            x = point.x.copy()
+            x[drops[i]] = 0.0
+            start = Point(x, float(np.sort(dropped)[i]))
+            other = np.sort(np.append(np.setdiff1d(support, drops[i]), adds[j]))
+            guess = None if inverse is None else exchanged(inverse, support, other)
+            solved = yield from self._solve(
+                search, start, other, accuracy=NARROW, inverse=guess, goal=point.value
+            )
+            if search.worth(point, solved.point):
+                search.notebook.explain(f"coordinate {drops[i]} exchanged for {adds[j]}.")
+                search.inverse = solved.inverse
+                return solved.point
+        return point
 
     def _solve(
         self,
         search: Search,
         start: Point,
         support: Indices,
-        slopes: Vector | None,
+        *,
         accuracy: float,
-    ) -> Talk[Point]:
+        slopes: Vector | None = None,
+        inverse: Vector | None = None,
+        goal: float = -math.inf,
+    ) -> Talk[Solved]:
         feasible = support.size <= self.operator.k
         return (
             yield from minimise_on(
@@ -123,6 +176,8 @@ class Auto(Scripted):
                 accuracy=accuracy,
                 bounds=self._bounds(support),
                 slopes=slopes,
+                inverse=inverse,
+                goal=goal,
                 feasible=feasible,
             )
         )
@@ -155,6 +210,7 @@ class Auto(Scripted):
         slopes = yield from axis_slopes(
             search.notebook, point.x, point.value, search.radius, np.arange(d)
         )
+        search.slopes = slopes
         search.notebook.explain(f"all {d} slopes measured: random directions would cost as much.")
         return Candidates(self._steepest(slopes, current))
 
@@ -167,7 +223,8 @@ class Auto(Scripted):
                 search.notebook, point.x, point.value, search.radius, current
             )
         search.evidence = gather(measured, current, slopes, search.evidence)
-        support = self._steepest(search.evidence.slopes, current)
+        search.slopes = search.evidence.slopes
+        support = self._steepest(search.slopes, current)
         search.notebook.explain(
             f"{measured.slopes.size} measurements: the gradient is not sparse; the {support.size} "
             "coordinates that stand out most are tried."
@@ -190,15 +247,23 @@ class Auto(Scripted):
         alone = bool(np.isin(current, support).all())
         return Candidates(support, recovery.slopes[order] if alone else None)
 
-    def _steepest(self, slopes: Vector, current: Indices) -> Indices:
+    def _steepest(self, slopes: Vector, current: Indices, times: int = 2) -> Indices:
         outside = np.abs(slopes)
         outside[current] = 0.0
-        return largest(outside, 2 * self.operator.k)
+        return largest(outside, times * self.operator.k)
 
     def _bounds(self, support: Indices) -> tuple[Vector, Vector]:
         if isinstance(self.operator, Sparse):
             return np.full(support.size, -np.inf), np.full(support.size, np.inf)
         return _at(self.operator.low, support), _at(self.operator.high, support)
+
+
+def _without_each(notebook: Notebook, x: Vector, support: Indices) -> Talk[Vector]:
+    """Measure f with each coordinate of the support set to zero in turn."""
+    points = np.tile(x, (support.size, 1))
+    points[np.arange(support.size), support] = 0.0
+    answers = yield Plan(queries=tuple(notebook.query(point.copy()) for point in points))
+    return np.array([answer.values[0] for answer in answers])
 
 
 def _at(bound: float | Vector, support: Indices) -> Vector:

@@ -1,0 +1,114 @@
+"""The counting oracle: what a solver may ask, what it costs, and what its best sparse point is worth."""
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from problems import Problem
+from szoht.types import Vector
+
+__all__ = ["Ask", "Stop"]
+
+LOOK = 100
+"""Methods without a cardinality constraint are looked at once in so many queries."""
+
+THIN = 1.02
+"""A stored trajectory has a point when the queries have grown by this factor."""
+
+
+class Stop(BaseException):
+    """The run is over; not an Exception, so that no solver takes it for a failed evaluation."""
+
+
+@dataclass
+class Ask:
+    """Answers queries, counts them, and judges the k-sparse points that they lead to.
+
+    Three kinds of points are judged, by the objective without noise, neither counted nor timed:
+    a queried point that has at most k non-zeros, if its answer is the lowest so far; the k largest
+    entries of the lowest queried point, once in `LOOK` queries; and what a solver calls its
+    iterate (`propose`), cut to its k largest entries.
+    """
+
+    problem: Problem
+    seed: int
+    budget: int
+    seconds: float
+    queries: int = 0
+    best: float = float("inf")
+    solved_at: int | None = None
+    trajectory: list[tuple[int, float]] = field(default_factory=list)
+    inside: float = 0.0
+    ended: str = "own stop"
+
+    def __post_init__(self) -> None:
+        self._noise = np.random.default_rng([self.seed, 77])
+        self._lowest = self._lowest_sparse = float("inf")
+        self._point: Vector | None = None
+        self._start = time.process_time()
+
+    def __call__(self, x: Vector) -> float:
+        """Answer one query, or end the run."""
+        entered = time.process_time()
+        if self.queries >= self.budget:
+            self._stop("budget")
+        if entered - self._start - self.inside > self.seconds:
+            self._stop("time")
+        self.queries += 1
+        true = value = self.problem.fun(x)
+        if self.problem.noise:
+            value += self.problem.noise * float(self._noise.standard_normal())
+        self._judge(x, value, true)
+        self.inside += time.process_time() - entered
+        return value
+
+    def propose(self, x: Vector) -> None:
+        """Judge what the solver holds for its best point."""
+        entered = time.process_time()
+        self._record(self.problem.fun(self._cut(x)))
+        self.inside += time.process_time() - entered
+
+    @property
+    def overhead(self) -> float:
+        """Microseconds of CPU time per query that the solver itself took."""
+        spent = time.process_time() - self._start - self.inside
+        return 1e6 * spent / max(1, self.queries)
+
+    def close(self) -> None:
+        """Look for the last time."""
+        if self._point is not None:
+            self._record(self.problem.fun(self._cut(self._point)), ending=True)
+
+    def _judge(self, x: Vector, value: float, true: float) -> None:
+        if value < self._lowest_sparse and np.count_nonzero(x) <= self.problem.k:
+            self._lowest_sparse = value
+            self._record(true)
+        if value < self._lowest:
+            self._lowest = value
+            self._point = np.array(x)
+        if self.queries % LOOK == 0 and self._point is not None:
+            self._record(self.problem.fun(self._cut(self._point)))
+
+    def _cut(self, x: Vector) -> Vector:
+        keep = np.argpartition(np.abs(x), -self.problem.k)[-self.problem.k :]
+        y = np.zeros_like(x, dtype=float)
+        y[keep] = x[keep]
+        return y
+
+    def _record(self, value: float, *, ending: bool = False) -> None:
+        if not value < self.best:
+            return
+        self.best = value
+        if self.trajectory and self.queries < THIN * self.trajectory[-1][0]:
+            self.trajectory[-1] = (self.trajectory[-1][0], value)
+        else:
+            self.trajectory.append((self.queries, value))
+        if self.solved_at is None and value <= self.problem.target:
+            self.solved_at = self.queries
+            if not (self.problem.whole or ending):
+                self._stop("target")
+
+    def _stop(self, why: str) -> None:
+        self.ended = why
+        raise Stop(why)

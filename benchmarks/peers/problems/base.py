@@ -1,0 +1,68 @@
+"""What a benchmark problem is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from szoht.types import Vector
+
+__all__ = ["Problem", "Unavailable", "reach", "truth"]
+
+BUDGET = 200_000
+
+
+class Unavailable(Exception):  # noqa: N818  (not an error: the problem is left out, visibly)
+    """A problem needs data or a package that is not there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Minimise ``fun`` over x with at most ``k`` non-zeros, from ``x0``.
+
+    Parameters
+    ----------
+    name, d, k, x0
+        The name, the dimension, the number of non-zeros and the start, itself k-sparse.
+    fun : callable
+        The objective without noise; solvers see it with noise of standard deviation ``noise``.
+    best : float
+        The best k-sparse value known, and ``source`` says where it is from.
+    target : float
+        The problem counts as solved at a k-sparse point with ``fun(x) <= target``.
+    noise : float
+        Standard deviation of the noise added to each answer; judging is without noise.
+    budget : int
+        Queries.
+    whole : bool
+        Spend the whole budget even when the target is reached, to report the final gap.
+    """
+
+    name: str
+    d: int
+    k: int
+    x0: Vector
+    fun: Callable[[Vector], float]
+    best: float
+    source: str
+    target: float
+    noise: float = 0.0
+    budget: int = BUDGET
+    whole: bool = False
+
+
+def reach(start: float, best: float, tau: float) -> float:
+    """Return the value at which all but a fraction ``tau`` of the possible decrease is made.
+
+    >>> reach(2.0, 1.0, 0.125)
+    1.125
+    """
+    return start - (1.0 - tau) * (start - best)
+
+
+def truth(rng: np.random.Generator, d: int, k: int, low: float = 0.5, high: float = 1.5) -> Vector:
+    """Return a point with k non-zeros at random places, of random signs and magnitudes."""
+    x = np.zeros(d)
+    places = rng.choice(d, size=k, replace=False)
+    x[places] = rng.choice([-1.0, 1.0], size=k) * rng.uniform(low, high, size=k)
+    return x

@@ -1,0 +1,55 @@
+"""SZOHT tuned by hand: the best of a grid over q and the step size, found on a seed of its own.
+
+The tuning is free: its queries are not counted. It is done once per problem and kept in a file,
+whose folder the environment variable PEERS_TUNED names.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from szoht.algorithms.defaults import default_directions
+from szoht.operators import Sparse
+
+from asking import Ask, Stop
+from problems import Problem
+from solvers.library import solve
+
+__all__ = ["run"]
+
+TUNING_SEED = 1_000
+TUNING_BUDGET, TUNING_SECONDS = 10_000, 2.0
+SHARES = (0.2, 0.5, 2.0)
+STEPS = (0.01, 0.1, 0.3, 0.5, 1.0, 3.0)
+NOISY_MU = 0.1
+
+
+def run(problem: Problem, seed: int, budget: int, ask: Ask) -> None:
+    solve("szoht", problem, seed, budget, ask, _setting(problem))
+
+
+def _setting(problem: Problem) -> dict[str, Any]:
+    kept = Path(os.environ.get("PEERS_TUNED", ".")) / f"tuned-{problem.name}.json"
+    if not kept.exists():
+        setting = min(_grid(problem), key=lambda options: _score(problem, options))
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(setting))
+    setting = json.loads(kept.read_text())
+    return setting
+
+
+def _grid(problem: Problem) -> list[dict[str, Any]]:
+    usual = default_directions(problem.d, Sparse(problem.k))
+    mu = {"mu": NOISY_MU} if problem.noise else {}
+    directions = sorted({min(problem.d, max(1, round(share * usual))) for share in SHARES})
+    return [{"q": q, "step_size": step, **mu} for q in directions for step in STEPS]
+
+
+def _score(problem: Problem, options: dict[str, Any]) -> tuple[float, float]:
+    ask = Ask(problem, TUNING_SEED, min(problem.budget, TUNING_BUDGET), TUNING_SECONDS)
+    try:
+        solve("szoht", problem, TUNING_SEED, ask.budget, ask, options)
+    except Stop:
+        pass
+    return (float("inf") if ask.solved_at is None else ask.solved_at), ask.best
