@@ -20,8 +20,8 @@ def test_the_bar_shows_queries_best_value_and_support(monkeypatch):
     bars = []
 
     class Shown(ProgressBar):
-        def __init__(self, max_queries):
-            super().__init__(max_queries)
+        def __init__(self):
+            super().__init__()
             self._bar.live.console = Console(file=screen, force_terminal=True, width=140)
             bars.append(self)
 

@@ -241,7 +241,7 @@ def test_ask_tell_handles_failures_alike(on_error):
     asked = AskTell(
         np.zeros(D), k=2, options={"q": 10, "step_size": 0.1}, max_queries=60, on_error=on_error
     )
-    values = np.ones(11)
+    values = np.linspace(1, 2, 11)
     values[3] = np.nan
     if on_error == "raise":
         with pytest.raises(errors.EvaluationError, match="Query 4"):

@@ -9,7 +9,14 @@ import numpy as np
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.types import Vector
 
-__all__ = ["check_choice", "check_integer", "check_real", "check_vector", "frozen"]
+__all__ = [
+    "check_choice",
+    "check_integer",
+    "check_real",
+    "check_vector",
+    "frozen",
+    "real_array",
+]
 
 
 def check_integer(
@@ -55,7 +62,7 @@ def check_real(
 def check_vector(name: str, value: object, *, size: int | None = None) -> Vector:
     """Return ``value`` as a read-only 1-d float64 copy with finite entries."""
     try:
-        array = np.array(value, dtype=np.float64)
+        array = real_array(value)
     except (TypeError, ValueError) as error:
         raise ParameterTypeError(
             f"`{name}` must be a 1-d array of real numbers; got {type(value).__name__}: {error}."
@@ -71,6 +78,14 @@ def check_vector(name: str, value: object, *, size: int | None = None) -> Vector
         i = int(np.argmin(finite))
         raise ParameterError(f"`{name}` must be finite; got {name}[{i}]={array[i]}.")
     return frozen(array)
+
+
+def real_array(value: object) -> Vector:
+    """Return a float64 copy; complex numbers are refused, where NumPy would drop a part of them."""
+    array = np.array(value)
+    if array.dtype.kind == "c":
+        raise TypeError("complex numbers are not real")
+    return array.astype(np.float64)
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,13 +10,12 @@ from numpy.typing import ArrayLike
 from szoht._clock import Clock
 from szoht._memory import keep_freed_memory
 from szoht._random import as_seed
-from szoht._validate import check_vector, frozen
+from szoht._validate import check_choice, check_vector, frozen
 from szoht.algorithm import Algorithm, State
 from szoht.algorithms import build
 from szoht.callbacks import Callback, Recorder, as_callbacks
 from szoht.directions import Directions
 from szoht.errors import (
-    AnswerShapeError,
     BudgetError,
     EvaluationError,
     NonFiniteError,
@@ -26,9 +25,18 @@ from szoht.errors import (
     warn,
 )
 from szoht.operators.base import Operator
-from szoht.oracle import OnError, as_values
+from szoht.oracle import OnError, as_gradient, as_values
 from szoht.queries import Answer, Plan
-from szoht.result import Counts, Failure, Progress, Result, Status, count_failures, first_failure
+from szoht.result import (
+    Counts,
+    Failure,
+    Progress,
+    Result,
+    Status,
+    count_failures,
+    finite_only,
+    first_failure,
+)
 from szoht.rounding import RoundingGuard
 from szoht.stopping import Rule, join_limits
 from szoht.types import Vector
@@ -101,6 +109,7 @@ class AskTell:
         self.algorithm.operator.check(start.size)
         start = _project(start, self.algorithm.operator)
         self.seed = as_seed(rng)
+        check_choice("on_error", on_error, get_args(OnError))
         self.on_error: OnError = on_error
         self._recorder = Recorder(start, monitor)
         self._callbacks: tuple[Callback, ...] = (self._recorder, *as_callbacks(callback))
@@ -125,8 +134,14 @@ class AskTell:
         if not self._rule.affords(self.progress, self._plan.cost):
             raise BudgetError(
                 f"`max_queries` must pay for one plan of the algorithm, {self._plan.cost} queries; "
-                f"got max_queries={max_queries}. Raise it, or lower the number of directions `q`."
+                f"got max_queries={self.query_limit}. Raise it, or lower the number of directions "
+                "`q`."
             )
+
+    @property
+    def query_limit(self) -> int | None:
+        """The largest number of queries that will be spent, if they are limited."""
+        return self._rule.query_limit
 
     @property
     def done(self) -> bool:
@@ -171,11 +186,7 @@ class AskTell:
         flat = as_values(values, plan.n_points)
         slope = None
         if gradient is not None:
-            slope = np.array(gradient, dtype=np.float64)
-            if slope.shape != self._state.x.shape:
-                raise AnswerShapeError(
-                    f"`gradient` must have shape {self._state.x.shape}; got {slope.shape}."
-                )
+            slope = as_gradient(gradient, self._state.x.shape)
         elif any(query.gradient for query in plan.queries):
             raise ParameterError("`gradient` must be given: this plan asks for one; got None.")
         ends = np.cumsum([query.n_points for query in plan.queries])[:-1]
@@ -193,7 +204,8 @@ class AskTell:
         if failed is not None and self.on_error != "skip":
             self.fail(failed, spent=plan.n_points)
             return
-        self._spend(plan, plan.n_points, count_failures(answers))
+        self._spend(plan, plan.n_points, count_failures(plan, answers))
+        answers = finite_only(answers)
         iteration = self._state.iteration
         try:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -205,9 +217,13 @@ class AskTell:
             self._failure = Failure(query=1, point=self._state.x, reason=str(error).rstrip("."))
             self._end(Status.FAILED)
             return
-        self._rounding.look(self._state)
-        moved = self._state.iteration > iteration or self._ending is not None
-        self._go_on(Status.CALLBACK if moved and self._notify() else None)
+        wanted = None
+        try:
+            self._rounding.look(self._state)
+            moved = self._state.iteration > iteration or self._ending is not None
+            wanted = Status.CALLBACK if moved and self._notify() else None
+        finally:  # a callback that raises leaves a run that can go on
+            self._go_on(wanted)
 
     def fail(self, failure: Failure, *, spent: int) -> None:
         """End the run because a point could not be evaluated; ``spent`` points were."""
@@ -217,18 +233,23 @@ class AskTell:
         self._spend(self._plan, spent, 1)
         self._end(Status.FAILED)
 
-    def interrupt(self) -> None:
-        """End the run where it stands."""
+    def interrupt(self, *, spent: int = 0) -> None:
+        """End the run where it stands; ``spent`` points of the plan were evaluated in vain."""
         if not self.done:
+            self._spend(self._plan, spent, 0)
             self._end(Status.INTERRUPTED)
 
     @property
     def result(self) -> Result:
         """The outcome so far; while the run goes on its status is RUNNING."""
-        solution = self.algorithm.solution(self._state)
         status = self._status
+        solution = self.algorithm.solution(self._state)
+        if status is Status.TARGET and self._state.best is not None:
+            solution = self._state.best  # whatever the algorithm stands for, this is the hit
         reached = status in (Status.TARGET, Status.STALLED, Status.CONVERGED)
-        message = status.message if self._failure is None else f"{status.message} {self._failure}"
+        message = status.message if self._failure is None else f"{status.text} {self._failure}"
+        if self._failure is not None and self.on_error != "skip":
+            message = f"{message} {status.remedy}"
         return Result(
             x=solution.x,
             fun=solution.value,
@@ -255,16 +276,28 @@ class AskTell:
         if self._state.finished:
             self._end(self._over())
             return
-        plan = self.algorithm.ask(self._state)
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                plan = self.algorithm.ask(self._state)
+        except NonFiniteError:
+            self._end(Status.DIVERGED)
+            return
         status = status or self._check(self.progress, plan.cost)
         if status is None:
             self._plan = self._prepare(plan)
             return
-        last = self.algorithm.closing(self._state) if status.measures_solution else None
+        last = self._last(status)
         if last is not None and self._rule.affords(self.progress, last.cost):
             self._plan, self._ending = last, status
         else:
             self._end(status)
+
+    def _last(self, status: Status) -> Plan | None:
+        """Return the measurement to end with, if there is reason for one."""
+        best = self._state.best
+        if status is Status.TARGET and best is not None and best.exact:
+            return None
+        return self.algorithm.closing(self._state) if status.measures_solution else None
 
     def _over(self) -> Status:
         """Return why an algorithm ends by itself: it is done, or it never got a value."""
@@ -283,9 +316,14 @@ class AskTell:
 
     def _end(self, status: Status) -> None:
         # the last measurement may have reached the target after all
-        reached = self._rule.has_target and self._check(self.progress, 0) is Status.TARGET
-        ended = status.limit or status is Status.CONVERGED
-        self._status = Status.TARGET if reached and ended else status
+        if status is Status.TARGET or status.limit or status is Status.CONVERGED:
+            best = self._state.best
+            reached = self._rule.has_target and self._check(self.progress, 0) is Status.TARGET
+            if reached and best is not None and best.exact:
+                status = Status.TARGET
+            elif status is Status.TARGET:  # an inferred value that the measurement did not bear out
+                status = Status.STALLED
+        self._status = status
         if self._counts != self._shown:  # a run may end in the middle of an iteration
             self._notify()
         self._clock.stop()
@@ -307,7 +345,9 @@ class AskTell:
         self._counts = self._counts.plus(
             queries=plan.cost if whole else points * plan.queries[0].unit_cost,
             points=points,
-            gradients=sum(query.gradient * query.unit_cost for query in plan.queries),
+            gradients=sum(query.gradient * query.unit_cost for query in plan.queries)
+            if whole
+            else 0,
             failures=failures,
         )
 

@@ -35,6 +35,8 @@ class Recorder:
     """
 
     def __init__(self, x0: Vector, monitor: Callable[[Vector], float] | None = None) -> None:
+        if monitor is not None and not callable(monitor):
+            raise ParameterTypeError(f"`monitor` must be callable; got monitor={monitor!r}.")
         self._support: Indices = np.flatnonzero(x0)
         self._monitor = monitor
         self._rows: list[dict[str, Any]] = []
@@ -72,7 +74,7 @@ class Recorder:
 class ProgressBar:
     """A live bar with queries, best value and support size; needs the extra ``cli`` (rich)."""
 
-    def __init__(self, max_queries: int | None) -> None:
+    def __init__(self) -> None:
         try:
             import rich.progress as bars  # noqa: PLC0415
         except ImportError as error:
@@ -88,10 +90,13 @@ class ProgressBar:
             bars.TimeElapsedColumn(),
             bars.TimeRemainingColumn(),
         )
+        self._limit: int | None = None
+        self._task = self._bar.add_task("", total=None, queries="0 queries", best="-", support="-")
+
+    def expect(self, max_queries: int | None) -> None:
+        """Say how many queries there will be at most."""
         self._limit = max_queries
-        self._task = self._bar.add_task(
-            "", total=max_queries, queries="0 queries", best="-", support="-"
-        )
+        self._bar.update(self._task, total=max_queries)
 
     def __enter__(self) -> Self:
         self._bar.start()

@@ -208,6 +208,9 @@ class Composite:
         state = replace(state, rounding=estimate.rounding, slope=estimate.slope)
         state = self._note(state, Measured(state.x, estimate.value, estimate.measured))
         if self._searches:
+            if not estimate.gradient.any():  # nothing to search along: look elsewhere
+                return self._advance(state, state.x, state.update_memory)
+            frozen(estimate.gradient)
             return replace(state, estimate=estimate, round=state.round + 1)
         update = cast(Update, self.update)
         x, memory = update.step(state.x, estimate, state.iteration, state.update_memory)
@@ -269,4 +272,7 @@ class Composite:
 
     def _sample(self, state: State) -> Sample:
         key = Key(seed=state.seed, iteration=state.iteration)
-        return self.sampler.draw(key, state.n_samples)
+        sample = self.sampler.draw(key, state.n_samples)
+        if sample is not None:
+            sample.flags.writeable = False  # all points of a difference share it
+        return sample

@@ -206,12 +206,16 @@ class Drawn:
         if block in self._kept:
             return self._kept[block]
         first = block * rows
-        keep = self.count * self.law.width(self.d) * VALUE_BYTES <= CACHE_BYTES
+        width = self.law.width(self.d)
+        arrays = 1 if width == self.d else 2  # values, and where they are
+        keep = self.count * width * VALUE_BYTES * arrays <= CACHE_BYTES
         out = (
             self._room[first : first + rows] if keep else self._empty(min(rows, self.count - first))
         )
         generator = self.key.generator(Purpose.DIRECTIONS, block)
         drawn = Offsets(self.law.draw(generator, d=self.d, out=out), out)
+        if drawn.indices is not None:
+            drawn.indices.flags.writeable = False
         if keep:
             self._kept[block] = drawn
         return drawn

@@ -1,5 +1,6 @@
 """Exceptions and warnings: each is ours and the matching built-in, and names a remedy."""
 
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -21,7 +22,7 @@ __all__ = [
     "warn",
 ]
 
-PACKAGE = str(Path(__file__).parent)
+PACKAGE = str(Path(__file__).parent) + os.sep
 
 
 class SzohtError(Exception):
@@ -79,6 +80,8 @@ class StartWarning(SzohtWarning):
 def warn(message: str, category: type[SzohtWarning]) -> None:
     """Emit a warning that points at the caller's line, however deep inside the library we are."""
     level = 1
-    while sys._getframe(level).f_code.co_filename.startswith(PACKAGE):
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename.startswith(PACKAGE) and frame.f_back is not None:
+        frame = frame.f_back
         level += 1
     warnings.warn(message, category, stacklevel=level + 1)

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
 from szoht._validate import check_integer
-from szoht.errors import ParameterError, ParameterTypeError
+from szoht.errors import AnswerShapeError, ParameterError, ParameterTypeError
 from szoht.types import Sample, Vector
 
 __all__ = ["HasValue", "Objective", "as_objective"]
@@ -17,7 +17,6 @@ Call: TypeAlias = Callable[..., Any]
 POWERS = ("values", "along", "gradient", "n_samples", "stochastic")
 
 
-@runtime_checkable
 class HasValue(Protocol):
     """An object that can be minimised; the powers of `Objective` are optional on it."""
 
@@ -110,14 +109,14 @@ def as_objective(
         "gradient": gradient,
         "along": along,
     }
-    if isinstance(fun, Objective | HasValue):
-        extra = [name for name, value in given.items() if value not in (None, False)]
+    if isinstance(fun, Objective) or callable(getattr(fun, "value", None)):
+        extra = [n for n, value in given.items() if value is not None and value is not False]
         if extra:
             raise ParameterError(
                 f"`{extra[0]}` describes a plain function; an objective object declares what it "
                 f"offers by its own methods. Got {extra[0]}={given[extra[0]]!r}."
             )
-        return fun if isinstance(fun, Objective) else _from_methods(fun)
+        return fun if isinstance(fun, Objective) else _from_methods(cast(HasValue, fun))
     if not callable(fun):
         raise ParameterTypeError(
             f"`fun` must be callable or have a method `value(x, sample)`; got {fun!r}."
@@ -176,5 +175,10 @@ class _FirstOfBatch:
 
     def __call__(self, x: Vector, sample: Sample) -> Any:
         stack = x[np.newaxis]
-        values = self.fun(stack) if self.drop_sample else self.fun(stack, sample)
-        return np.asarray(values)[0]
+        values = np.asarray(self.fun(stack) if self.drop_sample else self.fun(stack, sample))
+        if values.shape != (1,):
+            raise AnswerShapeError(
+                f"A vectorised function must give values of shape (1,) for one point; got "
+                f"{values.shape}."
+            )
+        return values[0]

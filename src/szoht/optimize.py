@@ -130,8 +130,9 @@ def minimize(
     oracle = Oracle(objective=objective, on_error=on_error, chunk_size=chunk_size)
     with ExitStack() as stack:
         callbacks = list(as_callbacks(callback))
-        if progress:
-            callbacks.append(stack.enter_context(ProgressBar(max_queries)))
+        bar = ProgressBar() if progress else None
+        if bar is not None:
+            callbacks.append(bar)
         run = AskTell(
             x0,
             k=k,
@@ -151,6 +152,9 @@ def minimize(
             monitor=monitor,
         )
         check_capabilities(objective, run.algorithm, run.ask())
+        if bar is not None:
+            bar.expect(run.query_limit)
+            stack.enter_context(bar)
         return _loop(run, oracle)
 
 
@@ -164,8 +168,8 @@ def _loop(run: AskTell, oracle: Oracle) -> Result:
                 run.fail(_describe(failed, run), spent=failed.spent)
             else:
                 run.receive(answers)
-    except KeyboardInterrupt:
-        run.interrupt()
+    except KeyboardInterrupt as stop:
+        run.interrupt(spent=getattr(stop, "points_spent", 0))
     return run.result
 
 

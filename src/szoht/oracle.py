@@ -3,19 +3,27 @@
 import math
 import numbers
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from szoht._validate import check_choice, check_integer
+from szoht._validate import check_choice, check_integer, real_array
 from szoht.algorithm import Algorithm
 from szoht.errors import AnswerShapeError, CapabilityError
 from szoht.objective import Call, Objective
 from szoht.queries import Answer, Plan, Query
 from szoht.types import Vector
 
-__all__ = ["OnError", "Oracle", "PointFailure", "check_capabilities"]
+__all__ = [
+    "OnError",
+    "Oracle",
+    "PointFailure",
+    "as_gradient",
+    "as_values",
+    "check_capabilities",
+]
 
 OnError: TypeAlias = Literal["stop", "skip", "raise"]
 
@@ -29,9 +37,7 @@ class PointFailure(Exception):  # noqa: N818  (control flow inside the library, 
     ``index`` is the point's place in the plan, ``spent`` how many points had been evaluated.
     """
 
-    def __init__(
-        self, *, index: int, spent: int, point: Vector | None, what: Exception | str
-    ) -> None:
+    def __init__(self, *, index: int, spent: int, point: Vector, what: Exception | str) -> None:
         self.index = index
         self.spent = spent
         self.point = point
@@ -68,6 +74,8 @@ class Oracle:
 
     def __call__(self, plan: Plan) -> list[Answer]:
         """Evaluate every point of the plan, in order."""
+        if self._stackable(plan):
+            return self._stack(plan)
         answers: list[Answer] = []
         done = 0
         for query in plan.queries:
@@ -76,21 +84,47 @@ class Oracle:
             done += query.n_points
         return answers
 
+    def _stackable(self, plan: Plan) -> bool:
+        """Tell whether the plan is several single points that one call can answer."""
+        sample = plan.queries[0].sample
+        return (
+            self.objective.values is not None
+            and len(plan.queries) > 1
+            and all(
+                query.directions is None and not query.gradient and query.sample is sample
+                for query in plan.queries
+            )
+        )
+
+    def _stack(self, plan: Plan) -> list[Answer]:
+        points, sample = plan.points(), plan.queries[0].sample
+        stacked = self.objective.values
+        assert stacked is not None, "only a vectorised objective comes here"  # noqa: S101
+
+        def evaluate(start: int, stop: int) -> Vector:
+            return as_values(stacked(points[start:stop].copy(), sample), stop - start)
+
+        values = self._in_chunks(evaluate, points.__getitem__, len(points), self._rows(points[0]))
+        return [Answer(values=values[i : i + 1]) for i in range(len(points))]
+
     def _values(self, query: Query, done: int) -> Vector:
         along, stacked = self.objective.along, self.objective.values
         if query.directions is None or (along is None and stacked is None):
             return self._one_by_one(query, done)
-        values = np.empty(query.n_points)
-        start = 0
+        first = np.empty(0)
         if along is not None and query.with_base:
-            values[:1] = self._one_by_one(Query(base=query.base, sample=query.sample), done)
-            start = 1
-        step = self._chunk(query)
-        while start < query.n_points:
-            stop = min(start + step, query.n_points)
-            values[start:stop] = self._chunk_values(query, start, stop, done)
-            start = stop
-        return values
+            first = self._one_by_one(Query(base=query.base, sample=query.sample), done)
+        # Sparse offsets come in blocks of bounded size anyway; dense points must be rationed.
+        rows = self._rows(query.base) if along is None else self.chunk_size or query.n_points
+        rest = self._in_chunks(
+            lambda start, stop: _evaluate(self.objective, query, start, stop),
+            lambda i: query.points(i, i + 1)[0],
+            query.n_points,
+            rows,
+            first=first.size,
+            done=done,
+        )
+        return np.concatenate([first, rest])
 
     def _one_by_one(self, query: Query, done: int) -> Vector:
         value, sample = self.objective.value, query.sample
@@ -98,8 +132,13 @@ class Oracle:
         for i, point in enumerate(query.each()):
             try:
                 answer = value(point, sample)
+            except KeyboardInterrupt as stop:
+                stop.points_spent = done + i + 1  # type: ignore[attr-defined]
+                raise
+            except AnswerShapeError:
+                raise
             except Exception as error:
-                values[i] = self._failed(query, i, i + 1, done, error)
+                values[i] = self._failed(query.points(i, i + 1)[0], done + i, done + i + 1, error)
                 continue
             # the usual case first: this line runs once per query
             if type(answer) is float and math.isfinite(answer):
@@ -107,60 +146,69 @@ class Oracle:
             elif (objection := _objection(answer)) is None:
                 values[i] = float(answer)
             else:
-                values[i] = self._failed(query, i, i + 1, done, objection)
+                where = query.points(i, i + 1)[0]  # afresh: the function may have changed its own
+                values[i] = self._failed(where, done + i, done + i + 1, objection)
         return values
 
-    def _chunk(self, query: Query) -> int:
-        if self.chunk_size is not None:
-            return self.chunk_size
-        # Sparse offsets come in blocks of bounded size anyway; dense points must be rationed.
-        dense = max(1, CHUNK_VALUES // query.base.size)
-        return dense if self.objective.along is None else query.n_points
+    def _rows(self, x: Vector) -> int:
+        return max(1, CHUNK_VALUES // x.size) if self.chunk_size is None else self.chunk_size
 
-    def _chunk_values(self, query: Query, start: int, stop: int, done: int) -> Vector:
-        try:
-            values = _evaluate(self.objective, query, start, stop)
-        except AnswerShapeError:
-            raise
-        except Exception as error:
-            # which of the points is to blame is not known, so all of them count as failed
-            self._failed(query, start, stop, done, error)
-            return np.full(stop - start, np.nan)
-        finite = np.isfinite(values)
-        if finite.all():
-            return values
-        i = int(np.argmin(finite))
-        self._failed(query, start + i, stop, done, f"the function returned {values[i]}")
-        return np.where(finite, values, np.nan)
+    def _in_chunks(
+        self,
+        evaluate: Callable[[int, int], Vector],
+        point: Callable[[int], Vector],
+        count: int,
+        rows: int,
+        *,
+        first: int = 0,
+        done: int = 0,
+    ) -> Vector:
+        """Evaluate the points ``first`` to ``count``, ``rows`` at a time."""
+        values = np.empty(count - first)
+        for start in range(first, count, rows):
+            stop = min(start + rows, count)
+            try:
+                chunk = evaluate(start, stop)
+            except KeyboardInterrupt as interrupt:
+                interrupt.points_spent = done + stop  # type: ignore[attr-defined]
+                raise
+            except AnswerShapeError:
+                raise
+            except Exception as error:
+                # which of the points is to blame is not known, so all of them count as failed
+                self._failed(point(start), done + start, done + stop, error)
+                chunk = np.full(stop - start, np.nan)
+            finite = np.isfinite(chunk)
+            if not finite.all():
+                i = int(np.argmin(finite))
+                reason = f"the function returned {chunk[i]}"
+                self._failed(point(start + i), done + start + i, done + stop, reason)
+            values[start - first : stop - first] = np.where(finite, chunk, np.nan)
+        return values
 
     def _gradient(self, query: Query, values: Vector, done: int) -> Vector | None:
         if not query.gradient or self.objective.gradient is None or math.isnan(values[0]):
             return None
         try:
             answer = self.objective.gradient(query.base.copy(), query.sample)
+            gradient = as_gradient(answer, query.base.shape)
+        except AnswerShapeError:
+            raise
         except Exception as error:
-            self._failed(query, 0, 1, done, error)
+            self._failed(query.base, done, done + 1, error)
             return None
-        gradient = np.array(answer, dtype=np.float64)
-        if gradient.shape != query.base.shape:
-            raise AnswerShapeError(
-                f"`gradient` must return an array of shape {query.base.shape}; "
-                f"got {gradient.shape}."
-            )
         if not np.isfinite(gradient).all():
-            self._failed(query, 0, 1, done, "the gradient has entries that are not finite")
+            self._failed(query.base, done, done + 1, "the gradient has entries that are not finite")
+            return None
         return gradient
 
-    def _failed(
-        self, query: Query, index: int, spent: int, done: int, what: Exception | str
-    ) -> float:
+    def _failed(self, point: Vector, index: int, spent: int, what: Exception | str) -> float:
         """Return NaN for a point to be skipped, else raise."""
         if self.on_error == "skip":
             return math.nan
         if self.on_error == "raise" and isinstance(what, Exception):
             raise what
-        point = query.points(index, index + 1)[0]
-        raise PointFailure(index=done + index, spent=done + spent, point=point, what=what)
+        raise PointFailure(index=index, spent=spent, point=point, what=what)
 
 
 def check_capabilities(objective: Objective, algorithm: Algorithm, plan: Plan) -> None:
@@ -188,7 +236,10 @@ def check_capabilities(objective: Objective, algorithm: Algorithm, plan: Plan) -
 
 def as_values(answer: object, count: int) -> Vector:
     """Return ``answer`` as ``count`` floats; complex entries become NaN, other shapes raise."""
-    array = np.asarray(answer)
+    try:
+        array = np.asarray(answer)
+    except ValueError as error:
+        raise AnswerShapeError(f"The values must be an array of numbers: {error}.") from error
     if array.shape != (count,):
         raise AnswerShapeError(
             f"The values of {count} points must have shape ({count},); got {array.shape}. A "
@@ -197,6 +248,17 @@ def as_values(answer: object, count: int) -> Vector:
     if array.dtype.kind in "biuf":
         return array.astype(np.float64)
     return np.array([math.nan if _objection(entry) else float(entry) for entry in array])
+
+
+def as_gradient(answer: object, shape: tuple[int, ...]) -> Vector:
+    """Return ``answer`` as a gradient of the right shape, or raise."""
+    try:
+        gradient = real_array(answer)
+    except (TypeError, ValueError) as error:
+        raise AnswerShapeError(f"`gradient` must be an array of real numbers: {error}.") from error
+    if gradient.shape != shape:
+        raise AnswerShapeError(f"`gradient` must have shape {shape}; got {gradient.shape}.")
+    return gradient
 
 
 def _evaluate(objective: Objective, query: Query, start: int, stop: int) -> Vector:
@@ -220,8 +282,11 @@ def _objection(answer: Any) -> str | None:
         answer = answer[()]
     if isinstance(answer, np.ndarray | list | tuple):
         return f"the function returned an array of shape {np.shape(answer)}, not a number"
-    if isinstance(answer, numbers.Real):
-        return None if math.isfinite(answer) else f"the function returned {float(answer)}"
+    if isinstance(answer, numbers.Real | np.bool_):
+        try:
+            return None if math.isfinite(answer) else f"the function returned {float(answer)}"
+        except OverflowError:
+            return "the function returned an integer beyond the range of floating-point numbers"
     return f"the function returned {answer!r} of type {type(answer).__name__}, not a real number"
 
 

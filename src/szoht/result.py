@@ -58,7 +58,7 @@ class Status(enum.Enum):
     @property
     def measures_solution(self) -> bool:
         """Whether a last query may still go into measuring the newest iterate."""
-        return self in (Status.QUERIES, Status.ITERATIONS, Status.STALLED)
+        return self in (Status.QUERIES, Status.ITERATIONS, Status.STALLED, Status.TARGET)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,11 @@ class Counts:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Progress:
-    """An immutable look at a run, handed to callbacks and stop rules after each iteration."""
+    """An immutable look at a run, handed to callbacks and stop rules after each iteration.
+
+    ``x`` is the newest iterate, which may not have been measured yet; ``value`` is the value of the
+    newest one that was; ``best`` is the best of those.
+    """
 
     iteration: int
     counts: Counts
@@ -113,16 +117,15 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Failure:
-    """Which point could not be evaluated, and why. ``query`` counts from 1 over the whole run."""
+    """Which point could not be evaluated, and why. ``query`` counts points, from 1."""
 
     query: int
-    point: Vector | None
+    point: Vector
     reason: str
     exception: BaseException | None = None
 
     def __str__(self) -> str:
-        where = "" if self.point is None else f" at the point with {_entries(self.point)}"
-        return f"Query {self.query}{where}: {self.reason}."
+        return f"Query {self.query} at the point with {_entries(self.point)}: {self.reason}."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -141,7 +144,8 @@ class Result:
         Whether the run ended as asked: with the target or a stall, or with a limit when no target
         was set; why it ended; the same in words.
     history
-        A dict of columns, one row per iteration: ``pandas.DataFrame(result.history)``.
+        A dict of columns, one row per iteration and one more if queries were spent after the
+        last of them: ``pandas.DataFrame(result.history)``.
     failure
         The evaluation that ended the run, if one did.
     explain
@@ -191,9 +195,25 @@ class Result:
         return "\n".join(f"{name:>9}: {value}" for name, value in rows.items())
 
 
-def count_failures(answers: Sequence[Answer]) -> int:
-    """Return how many points were not answered by a finite number."""
-    return sum(int(np.count_nonzero(~np.isfinite(answer.values))) for answer in answers)
+def count_failures(plan: Plan, answers: Sequence[Answer]) -> int:
+    """Return how many values and gradients were asked for and not answered by finite numbers."""
+    values = sum(int(np.count_nonzero(~np.isfinite(answer.values))) for answer in answers)
+    return values + sum(
+        int(query.gradient and bool(np.isfinite(answer.values[0])) and not _has_gradient(answer))
+        for query, answer in zip(plan.queries, answers, strict=True)
+    )
+
+
+def finite_only(answers: Sequence[Answer]) -> list[Answer]:
+    """Return the answers with NaN for whatever is not a finite number."""
+    return [
+        replace(answer, values=np.where(np.isfinite(answer.values), answer.values, np.nan))
+        for answer in answers
+    ]
+
+
+def _has_gradient(answer: Answer) -> bool:
+    return answer.gradient is not None and bool(np.isfinite(answer.gradient).all())
 
 
 def first_failure(plan: Plan, answers: Sequence[Answer], spent: int) -> Failure | None:
@@ -204,6 +224,9 @@ def first_failure(plan: Plan, answers: Sequence[Answer], spent: int) -> Failure 
             i = int(np.argmin(finite))
             reason = f"the value is {answer.values[i]}"
             return Failure(query=spent + i + 1, point=query.points(i, i + 1)[0], reason=reason)
+        if query.gradient and not _has_gradient(answer):
+            reason = "the gradient is missing or not finite"
+            return Failure(query=spent + 1, point=query.base, reason=reason)
         spent += query.n_points
     return None
 

@@ -28,6 +28,6 @@ class RoundingGuard:
         warn(
             f"Rounding of f alone may contribute {state.rounding:.2g} to a difference quotient at "
             f"iteration {state.iteration}, and a typical one is {self._steepest:.2g}: `mu` is too "
-            "small for the size of f. Raise `mu`, or subtract a constant from f.",
+            "small for the size or the precision of f. Raise `mu`, or subtract a constant from f.",
             RoundingWarning,
         )

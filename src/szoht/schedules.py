@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from szoht._validate import check_integer, check_real
-from szoht.errors import ParameterTypeError
+from szoht.errors import ParameterError
 
 __all__ = ["Constant", "Geometric", "OpenLoop", "Polynomial", "Schedule", "Scheduled", "at"]
 
@@ -95,14 +95,22 @@ class OpenLoop:
         return 2 / (t + 2)
 
 
-def at(value: Scheduled, t: int) -> float:
-    """Return a number, or a schedule's number at iteration ``t``."""
-    return value(t) if callable(value) else float(value)
+def at(value: Scheduled, t: int, name: str = "value") -> float:
+    """Return a positive number, or a schedule's positive number at iteration ``t``."""
+    if not callable(value):
+        return float(value)
+    number = float(value(t))
+    if not (number > 0 and math.isfinite(number)):
+        raise ParameterError(
+            f"`{name}` must be a finite number > 0 at every iteration; its schedule gave "
+            f"{number!r} at iteration {t}."
+        )
+    return number
 
 
-def count_at(value: Scheduled, t: int) -> int:
+def count_at(value: Scheduled, t: int, name: str = "q") -> int:
     """Return a scheduled count, rounded up to an integer that is at least one."""
-    return max(1, math.ceil(at(value, t)))
+    return max(1, math.ceil(at(value, t, name)))
 
 
 def check_scheduled(name: str, value: object, *, low: float, open_low: bool = False) -> None:
@@ -115,9 +123,5 @@ def check_scheduled_count(name: str, value: object) -> None:
     """Check an integer >= 1, or the first value of a schedule."""
     if isinstance(value, Schedule):
         check_real(name, value(0), low=1)
-    elif isinstance(value, float):
-        raise ParameterTypeError(
-            f"`{name}` must be an integer in [1, inf) or a schedule; got {name}={value!r}."
-        )
     else:
         check_integer(name, value, low=1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from szoht._validate import check_integer, check_real
+from szoht.errors import ParameterTypeError
 from szoht.result import Progress, Status
 
 __all__ = [
@@ -42,6 +43,11 @@ class Rule(ABC):
         """Whether the rule asks for a value to be reached."""
         return False
 
+    @property
+    def query_limit(self) -> int | None:
+        """The largest number of queries that the rule allows, if it limits them."""
+        return None
+
     def __or__(self, other: "Rule") -> "AnyOf":
         return AnyOf((*_members(self), *_members(other)))
 
@@ -62,6 +68,11 @@ class Queries(Rule):
     def affords(self, progress: Progress, cost: int) -> bool:
         """Tell whether ``cost`` more queries stay within the limit."""
         return progress.queries + cost <= self.limit
+
+    @property
+    def query_limit(self) -> int:
+        """The limit."""
+        return self.limit
 
 
 @dataclass(frozen=True)
@@ -139,7 +150,7 @@ class Stalled(Rule):
 
 @dataclass(frozen=True)
 class AnyOf(Rule):
-    """Stop as soon as one of the rules says so; the first to say so names the reason."""
+    """Stop as soon as one of the rules says so; the first of them names the reason."""
 
     rules: tuple[Rule, ...]
 
@@ -149,6 +160,8 @@ class AnyOf(Rule):
 
         def check(progress: Progress, cost: int) -> Status | None:
             reasons = [one(progress, cost) for one in checks]
+            if Status.TARGET in reasons:  # reaching the target counts, whatever else is used up
+                return Status.TARGET
             return next((reason for reason in reasons if reason is not None), None)
 
         return check
@@ -161,6 +174,12 @@ class AnyOf(Rule):
     def has_target(self) -> bool:
         """Whether one of the rules asks for a value to be reached."""
         return any(rule.has_target for rule in self.rules)
+
+    @property
+    def query_limit(self) -> int | None:
+        """The smallest limit of all rules."""
+        limits = [rule.query_limit for rule in self.rules if rule.query_limit is not None]
+        return min(limits, default=None)
 
 
 def _members(rule: Rule) -> tuple[Rule, ...]:
@@ -179,6 +198,8 @@ def join_limits(
     """Return all limits given as one rule; without any limit, ``default`` queries."""
     rules: list[Rule] = [] if target is None else [Target(target)]
     if stop is not None:
+        if not isinstance(stop, Rule):
+            raise ParameterTypeError(f"`stop` must be a rule of szoht.stopping; got stop={stop!r}.")
         rules += _members(stop)
     if max_queries is not None:
         rules.append(Queries(max_queries))

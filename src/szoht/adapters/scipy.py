@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["ScipyMethod", "scipy_method"]
 
 UNUSED = ("hess", "hessp")
+RENAMED = {"maxiter": "max_iterations", "maxfev": "max_queries"}
+ACCEPTED = tuple(
+    name
+    for name in inspect.signature(minimize).parameters
+    if name not in ("fun", "x0", "k", "constraint", "method", "gradient", "callback")
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +55,14 @@ class ScipyMethod:
                 "`constraints` are not supported; pass `constraint=` to scipy_method instead. "
                 f"Got constraints={constraints!r}."
             )
-        settings = {name: value for name, value in options.items() if name not in UNUSED}
+        settings = {
+            RENAMED.get(name, name): value for name, value in options.items() if name not in UNUSED
+        }
+        unknown = [name for name in settings if name not in (*ACCEPTED, "tol")]
+        if unknown:
+            raise ParameterError(
+                f"`options` may hold {', '.join((*RENAMED, *ACCEPTED))}; got {unknown[0]!r}."
+            )
         tol = settings.pop("tol", None)
         if tol is not None:
             raise ParameterError(

@@ -3,7 +3,7 @@
 import math
 
 from szoht.composite import Search, Update
-from szoht.errors import ParameterError
+from szoht.errors import ParameterError, ParameterTypeError
 from szoht.estimators import Gaussian, Sphere
 from szoht.operators import L1Ball, Operator, Sparse
 from szoht.schedules import Scheduled
@@ -91,7 +91,13 @@ def pick_operator(k: int | None, constraint: Operator | None) -> Operator:
             "exactly one of `k` and `constraint` must be given (k=10 is short for "
             f"constraint=Sparse(10)); got k={k}, constraint={constraint!r}."
         )
-    return Sparse(k) if constraint is None and k is not None else constraint  # type: ignore[return-value]
+    if k is not None:
+        return Sparse(k)
+    if not isinstance(constraint, Operator):
+        raise ParameterTypeError(
+            f"`constraint` must be a set or penalty with `check` and `prox`; got {constraint!r}."
+        )
+    return constraint
 
 
 def pick_update(operator: Operator, step_size: Scheduled | None) -> Update | Search:

@@ -1,7 +1,7 @@
 """Algorithms by name, and how `minimize` makes one from what the user gave."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from szoht._validate import check_integer
@@ -21,7 +21,7 @@ from szoht.algorithms.zoro import ada_zoro, zoro
 from szoht.algorithms.zscg import zscg
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.operators import Operator
-from szoht.samplers import Minibatch, Seeds
+from szoht.samplers import Full, Minibatch, Seeds
 from szoht.types import Vector
 
 __all__ = ["METHODS", "build"]
@@ -66,32 +66,50 @@ def build(
         raise ParameterError(f"`method` must be one of {known}, or an algorithm; got {method!r}.")
     factory = METHODS[method]
     accepted = inspect.signature(factory).parameters
-    given = dict(options or {})
-    unknown = [name for name in given if name not in accepted or name in ("k", "constraint", "d")]
-    if unknown:
-        allowed = ", ".join(n for n in accepted if n not in ("k", "constraint", "d"))
-        raise ParameterError(
-            f"`options` of method {method!r} may hold {allowed}; got {unknown[0]!r}."
-        )
-    if k is not None:
-        check_integer("k", k, low=1, high=x0.size, high_name="d")
-    derived = {"d": x0.size, **_sampler(n_samples, stochastic=stochastic)}
+    settings: dict[str, Any] = {"d": x0.size} if "d" in accepted else {}
+    if "sampler" in accepted and isinstance(accepted["sampler"].default, Full):
+        settings |= _sampler(n_samples, stochastic=stochastic)
     if k is not None or constraint is not None:
-        derived["constraint"] = pick_operator(k, constraint)
-        if "constraint" not in accepted:
+        settings["constraint"] = _constraint(method, accepted, k, constraint, x0.size)
+    return factory(**settings | _checked(method, accepted, options))
+
+
+def _constraint(
+    method: str, accepted: Collection[str], k: int | None, constraint: Operator | None, d: int
+) -> Operator:
+    if k is not None:
+        check_integer("k", k, low=1, high=d, high_name="d")
+    operator = pick_operator(k, constraint)
+    operator.check(d)
+    if "constraint" not in accepted:
+        raise ParameterError(
+            f"method {method!r} takes no `k` or `constraint`: its own `options` may hold "
+            f"{', '.join(accepted)}. Got k={k}, constraint={constraint!r}."
+        )
+    return operator
+
+
+def _checked(
+    method: str, accepted: Iterable[str], options: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    if options is not None and not isinstance(options, Mapping):
+        raise ParameterTypeError(f"`options` must be a dict; got options={options!r}.")
+    allowed = [name for name in accepted if name not in ("k", "constraint", "d")]
+    for name in options or {}:
+        if name not in allowed:
             raise ParameterError(
-                f"method {method!r} takes no `k` or `constraint`: its own `options` may hold "
-                f"{', '.join(accepted)}. Got k={k}, constraint={constraint!r}."
+                f"`options` of method {method!r} may hold {', '.join(allowed)}; got {name!r}."
             )
-    settings = {name: value for name, value in derived.items() if name in accepted} | given
-    return factory(**settings)
+    return dict(options or {})
 
 
 def _as_given(algorithm: Algorithm, **already: object) -> Algorithm:
-    if not all(hasattr(algorithm, name) for name in ("init", "ask", "tell", "solution")):
+    needed = ("init", "ask", "tell", "closing", "solution", "operator", "requires")
+    missing = [name for name in needed if not hasattr(algorithm, name)]
+    if missing:
         raise ParameterTypeError(
-            f"`method` must be a name or an algorithm with init, ask, tell and solution; "
-            f"got {algorithm!r}."
+            f"`method` must be a name or an algorithm with {', '.join(needed)}; got {algorithm!r}, "
+            f"which has no `{missing[0]}`."
         )
     for name, value in already.items():
         if value is not None:

@@ -63,7 +63,7 @@ class Coordinate:
         chosen = draw_supports(generator, d=x.size, size=self.count or x.size, count=1)[0]
         indices = chosen[:, np.newaxis]
         directions = Explicit(d=x.size, indices=indices, values=np.ones(indices.shape))
-        radius = at(self.mu, key.iteration)
+        radius = at(self.mu, key.iteration, "mu")
         return difference_plan(x, sample, directions, radius=radius, central=self.central)
 
     def combine(self, plan: Plan, answers: Sequence[Answer], memory: None) -> tuple[Estimate, None]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.directions import Directions, weighted_sum
+from szoht.directions import Directions, Drawn, weighted_sum
 from szoht.queries import Answer, Estimate, Plan, Query
 from szoht.types import Sample, Vector
 
@@ -97,6 +97,14 @@ def rounding_and_slope(query: Query, quotients: Quotients) -> tuple[float, float
     if slopes.size:
         middle = slopes.size // 2
         return rounding, float(np.partition(slopes, middle)[middle])
-    # All differences vanish: the function is flat here, unless the radius itself is to blame.
+    # All differences vanish. If only some coordinates were moved they may just not matter, and
+    # central differences vanish by symmetry; otherwise it is the radius that is too small.
     scale = max(1.0, float(np.abs(query.base).max()))
-    return (rounding if query.radius < NEGLIGIBLE_RADIUS * scale else 0.0), 0.0
+    one_sided = query.with_base and _moves_everything(query)
+    blamed = query.radius < NEGLIGIBLE_RADIUS * scale or one_sided
+    return (rounding if blamed else 0.0), 0.0
+
+
+def _moves_everything(query: Query) -> bool:
+    directions = query.directions
+    return isinstance(directions, Drawn) and directions.law.width(directions.d) == directions.d

@@ -60,7 +60,7 @@ class Gaussian:
         del memory
         count = count_at(self.q, key.iteration)
         directions = Drawn(law=GaussianLaw(), key=key, d=x.size, count=count)
-        radius = at(self.mu, key.iteration)
+        radius = at(self.mu, key.iteration, "mu")
         return difference_plan(x, sample, directions, radius=radius, central=self.central)
 
     def combine(self, plan: Plan, answers: Sequence[Answer], memory: None) -> tuple[Estimate, None]:

@@ -79,7 +79,7 @@ class Sphere:
         size = self.support_size or x.size
         law = OrthogonalLaw(support_size=size) if self.orthogonal else SphereLaw(support_size=size)
         directions = Drawn(law=law, key=key, d=x.size, count=count_at(self.q, key.iteration))
-        radius = at(self.mu, key.iteration)
+        radius = at(self.mu, key.iteration, "mu")
         return difference_plan(x, sample, directions, radius=radius, central=self.central)
 
     def combine(self, plan: Plan, answers: Sequence[Answer], memory: None) -> tuple[Estimate, None]:

@@ -59,6 +59,7 @@ class Box:
 
     def lmo(self, gradient: Vector) -> Vector:
         """Return the corner that minimises the inner product with ``gradient``."""
+        check_finite(gradient)
         corner: Vector = np.where(gradient > 0, self.low, self.high).astype(np.float64)
         if not np.isfinite(corner).all():
             raise ParameterError("`lmo` needs finite bounds; got an infinite `low` or `high`.")

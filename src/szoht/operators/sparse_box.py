@@ -57,8 +57,9 @@ class SparseBox:
         del step
         check_finite(y)
         clipped = np.clip(y, self.low, self.high)
-        # y^2 - (y - c)^2 = c (2 y - c), free of cancellation
-        kept = largest(weights * clipped * (2 * y - clipped), self.k)
+        # y^2 - (y - c)^2 = c (2 y - c), free of cancellation; in units of max |y|, of overflow too
+        unit = float(np.abs(y).max()) or 1.0
+        kept = largest(weights * (clipped / unit) * ((2 * y - clipped) / unit), self.k)
         x = np.zeros_like(y)
         x[kept] = clipped[kept]
         return x

@@ -79,7 +79,7 @@ class Adaptive:
         mean = self.beta_mean * memory.mean + (1 - self.beta_mean) * gradient
         square = self.beta_square * memory.square + (1 - self.beta_square) * gradient**2
         largest = np.maximum(memory.largest, square)
-        step, weights = at(self.step_size, t), np.sqrt(largest)
+        step, weights = at(self.step_size, t, "step_size"), np.sqrt(largest)
         y = x - step * mean / weights
         moved = self.operator.weighted_prox(y, step, weights)  # type: ignore[attr-defined]
         return moved, Moments(frozen(mean), frozen(square), frozen(largest))

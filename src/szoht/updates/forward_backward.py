@@ -33,5 +33,5 @@ class ForwardBackward:
 
     def step(self, x: Vector, estimate: Estimate, t: int, memory: None) -> tuple[Vector, None]:
         """Return the next iterate."""
-        step = at(self.step_size, t)
+        step = at(self.step_size, t, "step_size")
         return self.operator.prox(x - step * estimate.gradient, step), memory

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from szoht._validate import check_real
 from szoht.errors import CapabilityError
 from szoht.operators.base import Operator
 from szoht.queries import Estimate
@@ -28,6 +29,8 @@ class FrankWolfe:
 
     def __post_init__(self) -> None:
         check_scheduled("step_size", self.step_size, low=0, open_low=True)
+        if not callable(self.step_size):
+            check_real("step_size", self.step_size, low=0, high=1, open_low=True)
         require_lmo(self, self.operator)
 
     def init(self, x: Vector) -> None:
@@ -36,7 +39,7 @@ class FrankWolfe:
     def step(self, x: Vector, estimate: Estimate, t: int, memory: None) -> tuple[Vector, None]:
         """Return the next iterate."""
         vertex = self.operator.lmo(estimate.gradient)  # type: ignore[attr-defined]
-        return x + min(at(self.step_size, t), 1.0) * (vertex - x), memory
+        return x + min(at(self.step_size, t, "step_size"), 1.0) * (vertex - x), memory
 
 
 def require_lmo(update: object, operator: Operator) -> None:

@@ -50,7 +50,7 @@ class Momentum:
     def step(self, x: Vector, estimate: Estimate, t: int, memory: Vector) -> tuple[Vector, Vector]:
         """Return the next iterate."""
         mean = self.beta * memory + (1 - self.beta) * estimate.gradient
-        step = at(self.step_size, t)
+        step = at(self.step_size, t, "step_size")
         unbiased = mean / (1 - self.beta ** (t + 1))
         return self.operator.prox(x - step * unbiased, step), frozen(mean)
 
