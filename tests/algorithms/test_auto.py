@@ -8,8 +8,10 @@ import pytest
 from szoht import AskTell, L1Ball, Sparse, SparseBox, Status, algorithms, minimize
 from szoht._random import Key
 from szoht.algorithms.automatic import Auto
-from szoht.algorithms.automatic.measure import Measurements
+from szoht.algorithms.automatic.measure import Measurements, signs
 from szoht.algorithms.automatic.recover import gather, recover
+from szoht.algorithms.automatic.restricted import Point, Problem, exchanged, minimise_on
+from szoht.algorithms.automatic.restricted import free_slopes as resting
 from szoht.directions import Drawn, RademacherLaw
 from szoht.queries import Answer, Plan
 from szoht.scripted import Notebook, Scripted
@@ -126,6 +128,135 @@ def test_functions_that_are_undefined_somewhere():
         f, np.zeros(100), k=2, method="auto", max_queries=1_000, rng=0, on_error="skip"
     )
     assert np.allclose(result.x, y, atol=1e-3)
+
+
+@pytest.mark.parametrize(("d", "reached"), [(12, 0.1), (150, 0.45)])
+def test_step_functions_have_no_slopes_but_values(d, reached):
+    """The share of wrong signs: flat almost everywhere, so the radius must grow until it is not."""
+    rng = np.random.default_rng(d)
+    a = rng.standard_normal((300, d))
+    w = np.zeros(d)
+    w[[2, 7]] = [1.0, -1.0]
+    labels = np.sign(a @ w)
+
+    def errors(x):
+        return float((np.where(a @ x > 0, 1, -1) != labels).mean())
+
+    start = np.zeros(d)
+    start[5] = 1.0
+    result = minimize(errors, start, k=2, method="auto", max_queries=3_000, rng=0)
+    assert "values do not change over less" in result.explain[0]
+    assert errors(start) > 0.46
+    assert result.fun < reached
+
+
+def test_exchanges_free_a_support_that_slopes_leave_frozen():
+    """The deepest well has the smallest slope at its edge, so no round would ever try it."""
+
+    def f(x):
+        well = -(0.05 * x[1] + x[1] ** 3) / (1 + (x[1] / 2) ** 4)
+        return float((x[0] - 1) ** 2 + well + (x[2:] ** 2 - 0.5 * x[2:]).sum())
+
+    result = minimize(f, np.zeros(12), k=1, method="auto", max_queries=5_000, rng=0)
+    assert result.support.tolist() == [1]
+    assert any("exchanged for 1" in line for line in result.explain)
+
+
+def test_the_start_counts():
+    f, _ = sparse_quadratic(50, k=2)
+    result = minimize(f, np.zeros(50), k=2, method="auto", max_queries=2, rng=0, vectorized=True)
+    assert result.fun == f(np.zeros(50))
+
+
+def drive(talk, f):
+    """Answer a piece of a conversation with a function; return its result and the points asked."""
+    points = []
+    answers = None
+    while True:
+        try:
+            plan = talk.send(answers)
+        except StopIteration as end:
+            return end.value, points
+        points += list(plan.points())
+        answers = [
+            Answer(values=np.array([f(x) for x in query.points()])) for query in plan.queries
+        ]
+
+
+def notebook(d):
+    return Notebook(seed=0, x=np.zeros(d), sample=None)
+
+
+def test_signs_are_asked_at_the_radius_and_give_slopes():
+    g = np.arange(1.0, 26.0)
+    measured, points = drive(signs(notebook(25), np.zeros(25), 0.0, 1e-3, 7), lambda x: g @ x)
+    assert np.allclose(np.linalg.norm(points, axis=1), 1e-3)
+    rows = measured.columns(np.arange(25))
+    assert np.allclose(measured.slopes, rows @ g)
+    assert np.allclose(measured.correlate(np.ones(7)), rows.sum(axis=0))
+
+
+def free(count):
+    return np.full(count, -np.inf), np.full(count, np.inf)
+
+
+def test_quasi_newton_learns_the_curvature():
+    """Condition 10,000: a first-order method would need thousands of gradients."""
+    h = np.array([1.0, 1e4])
+    support = np.array([1, 3])
+
+    def f(x):
+        return 0.5 * float((h * (x[support] - 1) ** 2).sum())
+
+    start = Point(np.zeros(5), f(np.zeros(5)))
+    solved, points = drive(
+        minimise_on(
+            notebook(5),
+            start,
+            support,
+            radius=1e-7,
+            noise=0.0,
+            steps=30,
+            accuracy=1e-6,
+            bounds=free(2),
+        ),
+        f,
+    )
+    assert np.allclose(solved.point.x, [0, 1, 0, 1, 0], atol=1e-3)
+    assert len(points) < 80
+    # the inverse Hessian was learnt along with the solution
+    assert np.allclose(np.diag(solved.inverse), 1 / h, rtol=0.2)
+
+
+def test_a_hopeless_solve_is_given_up():
+    def f(x):
+        return 5 + 0.5 * float(((x - 1) ** 2).sum())
+
+    start = Point(np.zeros(4), f(np.zeros(4)))
+    settings = {"radius": 1e-6, "noise": 0.0, "steps": 20, "accuracy": 1e-6, "bounds": free(4)}
+    guess = np.eye(4)
+    given_up, few = drive(
+        minimise_on(notebook(4), start, np.arange(4), inverse=guess, goal=-9.0, **settings), f
+    )
+    assert np.array_equal(given_up.point.x, np.zeros(4))
+    assert len(few) == 4
+    reached, _ = drive(
+        minimise_on(notebook(4), start, np.arange(4), inverse=guess, goal=5.5, **settings), f
+    )
+    assert np.allclose(reached.point.x, 1, atol=1e-4)
+
+
+def test_coordinates_at_a_bound_rest():
+    problem = Problem(notebook(3), np.arange(3), np.zeros(3), np.ones(3))
+    x = np.array([0.0, 1.0, 0.5])
+    assert np.array_equal(resting(problem, x, np.array([1.0, -1.0, 1.0])), [0, 0, 1])
+    assert np.array_equal(resting(problem, x, np.array([-1.0, 1.0, -1.0])), [-1, 1, -1])
+
+
+def test_an_inverse_hessian_is_carried_over():
+    inverse = np.array([[2.0, 1.0], [1.0, 4.0]])
+    after = exchanged(inverse, np.array([3, 8]), np.array([1, 8]))
+    assert np.array_equal(after, [[3.0, 0.0], [0.0, 4.0]])
 
 
 def test_small_dimensions_are_measured_axis_by_axis():

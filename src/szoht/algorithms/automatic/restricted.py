@@ -8,7 +8,7 @@ from szoht.algorithms.automatic.measure import Talk, axis_slopes, value_at
 from szoht.scripted import Notebook
 from szoht.types import Indices, Vector
 
-__all__ = ["Point", "Solved", "exchanged", "minimise_on"]
+__all__ = ["Point", "Problem", "Solved", "exchanged", "free_slopes", "minimise_on"]
 
 ARMIJO = 1e-4
 LONGEST = 10.0
@@ -69,7 +69,7 @@ def minimise_on(
         slopes = yield from axis_slopes(notebook, point.x, point.value, radius, support)
     first = float(np.linalg.norm(slopes))
     for _ in range(steps):
-        free = _free(problem, point.x, slopes)
+        free = free_slopes(problem, point.x, slopes)
         direction = -free if inverse is None else np.where(free != 0, -(inverse @ free), 0.0)
         slope = float(direction @ slopes)
         hopeless = inverse is not None and point.value + HOPE * slope > goal > -np.inf
@@ -89,7 +89,7 @@ def minimise_on(
     return Solved(point, inverse)
 
 
-def _free(problem: Problem, x: Vector, slopes: Vector) -> Vector:
+def free_slopes(problem: Problem, x: Vector, slopes: Vector) -> Vector:
     """Return the slopes of the coordinates that may follow them."""
     here = x[problem.support]
     stuck = ((here <= problem.low) & (slopes > 0)) | ((here >= problem.high) & (slopes < 0))

@@ -1,7 +1,7 @@
 """The solver that needs no tuning: find the coordinates that matter, solve on them, look again."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +35,9 @@ WIDE_STEPS, STEPS = 3, 20
 GAIN = 1e-7
 """A round that gains less than this share of f was in vain."""
 
+LONGEST_RADIUS, WIDENING = 10.0, 30.0
+"""How far, relative to the point, a radius may grow where values do not change, and how fast."""
+
 ADDS, SWAPS = 4, 60
 """Coordinates to try to exchange for, in units of k, and exchanges to try in one round."""
 
@@ -59,6 +62,7 @@ class Search:
     evidence: Evidence | None = None
     slopes: Vector | None = None
     inverse: Vector | None = None
+    tried: set[tuple[int, int]] = field(default_factory=set)
 
     def worth(self, before: Point, after: Point) -> bool:
         """Tell whether a step gained more than noise and rounding can explain."""
@@ -132,13 +136,15 @@ class Auto(Scripted):
             return point
         dropped = yield from _without_each(search.notebook, point.x, support)
         drops = support[np.argsort(dropped, kind="stable")]
-        adds = self._steepest(search.slopes, support, ADDS)
+        adds = self._steepest(search.slopes, support, ADDS * (1 + search.in_vain))
         adds = adds[np.argsort(-np.abs(search.slopes[adds]), kind="stable")]
         inverse = search.inverse
         if inverse is not None and inverse.shape[0] != support.size:
             inverse = None
         pairs = sorted(np.ndindex(drops.size, adds.size), key=sum)
-        for i, j in pairs[search.in_vain * SWAPS : (search.in_vain + 1) * SWAPS]:
+        fresh = [(i, j) for i, j in pairs if (int(drops[i]), int(adds[j])) not in search.tried]
+        for i, j in fresh[:SWAPS]:
+            search.tried.add((int(drops[i]), int(adds[j])))
             x = point.x.copy()
             x[drops[i]] = 0.0
             start = Point(x, float(np.sort(dropped)[i]))
@@ -149,6 +155,7 @@ class Auto(Scripted):
             )
             if search.worth(point, solved.point):
                 search.notebook.explain(f"coordinate {drops[i]} exchanged for {adds[j]}.")
+                search.tried.clear()
                 search.inverse = solved.inverse
                 return solved.point
         return point
@@ -190,6 +197,8 @@ class Auto(Scripted):
         if most >= d:
             return (yield from self._axes(search, point, current))
         measured = yield from self._measure(search, point, Measurements(), math.ceil(FEW * unit))
+        if not measured.slopes.any() and (yield from _widen(search, point)):
+            return (yield from self._candidates(search, point, current))
         while True:
             recovery = recover(measured, 2 * k)
             size = measured.slopes.size
@@ -210,6 +219,8 @@ class Auto(Scripted):
         slopes = yield from axis_slopes(
             search.notebook, point.x, point.value, search.radius, np.arange(d)
         )
+        if not slopes.any() and (yield from _widen(search, point)):
+            return (yield from self._axes(search, point, current))
         search.slopes = slopes
         search.notebook.explain(f"all {d} slopes measured: random directions would cost as much.")
         return Candidates(self._steepest(slopes, current))
@@ -256,6 +267,20 @@ class Auto(Scripted):
         if isinstance(self.operator, Sparse):
             return np.full(support.size, -np.inf), np.full(support.size, np.inf)
         return _at(self.operator.low, support), _at(self.operator.high, support)
+
+
+def _widen(search: Search, point: Point) -> Talk[bool]:
+    """Lengthen the radius until values change: f may be a step function, or coarsely rounded."""
+    longest = LONGEST_RADIUS * max(1.0, float(np.abs(point.x).max()))
+    while search.radius < longest:
+        search.radius = min(search.radius * WIDENING, longest)
+        few = yield from signs(search.notebook, point.x, point.value, search.radius, 4)
+        if few.slopes.any():
+            search.notebook.explain(
+                f"values do not change over less: differences over {search.radius:.1e}."
+            )
+            return True
+    return False
 
 
 def _without_each(notebook: Notebook, x: Vector, support: Indices) -> Talk[Vector]:
