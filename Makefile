@@ -43,9 +43,9 @@ test-statistical: setup
 	$(BIN)/python -m pytest -m statistical
 
 bench: setup
-	$(BIN)/python benchmarks/core.py
-	$(BIN)/python benchmarks/variance_reduced.py
-	$(BIN)/python benchmarks/zoro.py
+	-$(BIN)/python benchmarks/core.py
+	-$(BIN)/python benchmarks/variance_reduced.py
+	-$(BIN)/python benchmarks/zoro.py
 
 clean:
 	rm -rf $(VENV) out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

@@ -234,7 +234,7 @@ def rows() -> list[Row]:
 
 
 def report(table: list[Row]) -> None:
-    """Print the table."""
+    """Print the table; exit with 1 if a limit is not kept."""
     for row in table:
         verdict = "met" if row.met else "NOT MET"
         print(
@@ -242,6 +242,8 @@ def report(table: list[Row]) -> None:
             f"{verdict:<9}{row.detail}",
             flush=True,
         )
+    if not all(row.met for row in table):
+        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from szoht.schedules import Scheduled
 from szoht.updates import ForwardBackward, LineSearch
 
 __all__ = [
-    "DEFAULT_MU",
     "default_directions",
+    "default_mu",
     "default_support_size",
     "pick_ball",
     "pick_gaussian",
@@ -20,9 +20,9 @@ __all__ = [
     "pick_update",
 ]
 
-DEFAULT_MU = 1e-6
-"""Near sqrt(eps), where rounding eps |f| / mu and curvature mu L / 2 are both small. It need not
-change with d: both errors are those of one difference along a vector of unit length."""
+FORWARD_LENGTH, CENTRAL_LENGTH = 1e-6, 1e-4
+"""How far a difference moves. Rounding contributes eps |f| / length to a quotient, curvature
+L length / 2, or, for central differences, a multiple of length^2: both stay small here."""
 
 MAX_SUPPORT_SIZE = 100_000
 MAX_GAUSSIAN_DIRECTIONS = 100
@@ -48,11 +48,21 @@ def default_support_size(d: int | None) -> int | None:
     return None if d is None or d <= MAX_SUPPORT_SIZE else MAX_SUPPORT_SIZE
 
 
+def default_mu(d: int | None, *, central: bool) -> float:
+    """Return the radius for directions that are sqrt(d) long, or of unit length if d is None.
+
+    >>> default_mu(100, central=False)
+    1e-07
+    """
+    length = CENTRAL_LENGTH if central else FORWARD_LENGTH
+    return length if d is None else length / math.sqrt(d)
+
+
 def pick_sphere(
     operator: Operator,
     *,
     q: Scheduled | None,
-    mu: Scheduled,
+    mu: Scheduled | None,
     support_size: int | None,
     d: int | None,
     central: bool = False,
@@ -61,7 +71,7 @@ def pick_sphere(
     """Return SZOHT's estimator, with defaults for what was not given."""
     return Sphere(
         q=default_directions(d, operator) if q is None else q,
-        mu=mu,
+        mu=default_mu(None, central=central) if mu is None else mu,
         support_size=default_support_size(d) if support_size is None else support_size,
         central=central,
         orthogonal=orthogonal,
@@ -69,12 +79,12 @@ def pick_sphere(
 
 
 def pick_gaussian(
-    *, q: Scheduled | None, mu: Scheduled, d: int | None, central: bool = False
+    *, q: Scheduled | None, mu: Scheduled | None, d: int | None, central: bool = False
 ) -> Gaussian:
     """Return the estimator of the l1 baselines: 100 directions, at most d, if not given."""
     if q is None:
         q = MAX_GAUSSIAN_DIRECTIONS if d is None else min(MAX_GAUSSIAN_DIRECTIONS, d)
-    return Gaussian(q=q, mu=mu, central=central)
+    return Gaussian(q=q, mu=default_mu(d, central=central) if mu is None else mu, central=central)
 
 
 def pick_ball(radius: float | None) -> L1Ball:

@@ -1,7 +1,7 @@
 """Hybrid zeroth-order hard thresholding: more and more directions."""
 
 from szoht._validate import check_real
-from szoht.algorithms.defaults import DEFAULT_MU, default_directions, pick_operator
+from szoht.algorithms.defaults import default_directions, pick_operator
 from szoht.algorithms.szoht import szoht
 from szoht.composite import Composite
 from szoht.operators import Operator
@@ -19,7 +19,7 @@ def hzo_ht(
     q: int | None = None,
     growth: float = 1.05,
     max_q: float = float("inf"),
-    mu: Scheduled = DEFAULT_MU,
+    mu: Scheduled | None = None,
     step_size: Scheduled | None = None,
     support_size: int | None = None,
     sampler: Sampler = Full(),

@@ -1,6 +1,6 @@
 """SZOHT with momentum."""
 
-from szoht.algorithms.defaults import DEFAULT_MU, pick_operator, pick_sphere
+from szoht.algorithms.defaults import pick_operator, pick_sphere
 from szoht.composite import Composite
 from szoht.operators import Operator
 from szoht.samplers import Full, Sampler
@@ -18,7 +18,7 @@ def momentum_szoht(
     step_size: Scheduled = 0.1,
     beta: float = 0.9,
     q: Scheduled | None = None,
-    mu: Scheduled = DEFAULT_MU,
+    mu: Scheduled | None = None,
     support_size: int | None = None,
     sampler: Sampler = Full(),
     iterate: IterateChoice | None = None,

@@ -3,7 +3,7 @@
 import math
 
 from szoht._validate import check_integer, check_real
-from szoht.algorithms.defaults import DEFAULT_MU, pick_gaussian, pick_update
+from szoht.algorithms.defaults import pick_gaussian, pick_update
 from szoht.composite import Composite
 from szoht.errors import ParameterError
 from szoht.operators import SoftThreshold
@@ -18,7 +18,7 @@ def rspgf(
     *,
     penalty: float = 0.0,
     q: Scheduled | None = None,
-    mu: Scheduled = DEFAULT_MU,
+    mu: Scheduled | None = None,
     step_size: Scheduled | None = None,
     central: bool = False,
     sampler: Sampler = Full(),
@@ -37,7 +37,7 @@ def rspgf(
     q : int or Schedule
         Directions per iteration, the batch m of the paper; by default min(100, d).
     mu : float or Schedule
-        Radius, > 0; a direction is about sqrt(d) long.
+        Radius, > 0; a direction is about sqrt(d) long. By default 1e-6 / sqrt(d).
     step_size : float or Schedule
         gamma, > 0; 1 / (2 L) in theory; by default found by line search.
     central : bool

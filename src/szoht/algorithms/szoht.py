@@ -1,6 +1,6 @@
 """SZOHT: stochastic zeroth-order hard thresholding."""
 
-from szoht.algorithms.defaults import DEFAULT_MU, pick_operator, pick_sphere, pick_update
+from szoht.algorithms.defaults import pick_operator, pick_sphere, pick_update
 from szoht.composite import Composite
 from szoht.operators import Operator
 from szoht.samplers import Full, Sampler
@@ -15,7 +15,7 @@ def szoht(
     k: int | None = None,
     constraint: Operator | None = None,
     q: Scheduled | None = None,
-    mu: Scheduled = DEFAULT_MU,
+    mu: Scheduled | None = None,
     step_size: Scheduled | None = None,
     support_size: int | None = None,
     central: bool = False,
@@ -39,7 +39,8 @@ def szoht(
     q : int or Schedule
         Directions per iteration; by default ``ceil(3 k (1 + log(d / k)))``, at most d.
     mu : float or Schedule
-        Radius of a difference, > 0.
+        Radius of a difference, > 0; directions have unit length. By default 1e-6, or 1e-4 if
+        central.
     step_size : float or Schedule
         eta, > 0; by default found by line search, see `LineSearch`.
     support_size : int

@@ -1,8 +1,7 @@
 """Truncated-ZSGD: Gaussian smoothing, then the k largest entries."""
 
-from szoht.algorithms.defaults import DEFAULT_MU, default_directions, pick_operator, pick_update
+from szoht.algorithms.defaults import default_directions, pick_gaussian, pick_operator, pick_update
 from szoht.composite import Composite
-from szoht.estimators import Gaussian
 from szoht.operators import Operator
 from szoht.samplers import Full, Sampler
 from szoht.schedules import Scheduled
@@ -16,7 +15,7 @@ def truncated_zsgd(
     k: int | None = None,
     constraint: Operator | None = None,
     q: Scheduled | None = None,
-    mu: Scheduled = DEFAULT_MU,
+    mu: Scheduled | None = None,
     step_size: Scheduled | None = None,
     central: bool = False,
     sampler: Sampler = Full(),
@@ -38,7 +37,8 @@ def truncated_zsgd(
         smoothness of f; by default ``ceil(3 k (1 + log(d / k)))``, at most d, which a line search
         can work with.
     mu : float or Schedule
-        Radius of a difference, > 0; a direction is about sqrt(d) long.
+        Radius of a difference, > 0; a direction is about sqrt(d) long. By default
+        1e-6 / sqrt(d), or 1e-4 / sqrt(d) if central.
     step_size : float or Schedule
         gamma, > 0; by default found by line search, see `LineSearch`.
     central : bool
@@ -62,8 +62,8 @@ def truncated_zsgd(
     """
     operator = pick_operator(k, constraint)
     return Composite(
-        estimator=Gaussian(
-            q=default_directions(d, operator) if q is None else q, mu=mu, central=central
+        estimator=pick_gaussian(
+            q=default_directions(d, operator) if q is None else q, mu=mu, d=d, central=central
         ),
         update=pick_update(operator, step_size),
         sampler=sampler,

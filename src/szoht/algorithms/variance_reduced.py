@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from szoht.algorithms.defaults import DEFAULT_MU, pick_operator, pick_sphere
+from szoht.algorithms.defaults import pick_operator, pick_sphere
 from szoht.composite import Composite, Estimator
 from szoht.errors import ParameterError
 from szoht.estimators import SARAH, SVRG, MemoryTable, Sphere
@@ -26,7 +26,7 @@ def vr_szht(
     snapshot_q: Scheduled | None = None,
     every: int = DEFAULT_EPOCH,
     batch_size: int = 1,
-    mu: Scheduled = DEFAULT_MU,
+    mu: Scheduled | None = None,
     support_size: int | None = None,
     orthogonal: bool = False,
     snapshot: Estimator | None = None,
@@ -90,7 +90,7 @@ def sarah_szht(
     snapshot_q: Scheduled | None = None,
     every: int = DEFAULT_EPOCH,
     batch_size: int = 1,
-    mu: Scheduled = DEFAULT_MU,
+    mu: Scheduled | None = None,
     support_size: int | None = None,
     orthogonal: bool = False,
     snapshot: Estimator | None = None,
@@ -135,7 +135,7 @@ def saga_szht(
     q: Scheduled | None = None,
     initial_q: Scheduled | None = None,
     batch_size: int = 1,
-    mu: Scheduled = DEFAULT_MU,
+    mu: Scheduled | None = None,
     support_size: int | None = None,
     orthogonal: bool = False,
     iterate: IterateChoice | None = None,

@@ -1,6 +1,6 @@
 """ZO-AdaMM under a sparsity constraint: adaptive steps, thresholded in their own norm."""
 
-from szoht.algorithms.defaults import DEFAULT_MU, pick_operator, pick_sphere
+from szoht.algorithms.defaults import pick_operator, pick_sphere
 from szoht.composite import Composite
 from szoht.operators import Operator
 from szoht.samplers import Full, Sampler
@@ -19,7 +19,7 @@ def zo_adamm(
     beta_mean: float = 0.9,
     beta_square: float = 0.9,
     q: Scheduled | None = None,
-    mu: Scheduled = DEFAULT_MU,
+    mu: Scheduled | None = None,
     support_size: int | None = None,
     sampler: Sampler = Full(),
     iterate: IterateChoice | None = None,

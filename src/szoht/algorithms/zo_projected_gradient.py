@@ -1,6 +1,6 @@
 """Zeroth-order projected gradient on the l1 ball."""
 
-from szoht.algorithms.defaults import DEFAULT_MU, pick_ball, pick_gaussian, pick_update
+from szoht.algorithms.defaults import pick_ball, pick_gaussian, pick_update
 from szoht.composite import Composite
 from szoht.samplers import Full, Sampler
 from szoht.schedules import Scheduled
@@ -13,7 +13,7 @@ def zo_projected_gradient(
     *,
     radius: float | None = None,
     q: Scheduled | None = None,
-    mu: Scheduled = DEFAULT_MU,
+    mu: Scheduled | None = None,
     step_size: Scheduled | None = None,
     central: bool = False,
     sampler: Sampler = Full(),
@@ -31,7 +31,8 @@ def zo_projected_gradient(
     q : int or Schedule
         Directions per iteration; by default min(100, d).
     mu : float or Schedule
-        Radius of a difference, > 0; a direction is about sqrt(d) long.
+        Radius of a difference, > 0; a direction is about sqrt(d) long. By default
+        1e-6 / sqrt(d).
     step_size : float or Schedule
         eta, > 0; by default found by line search.
     central : bool

@@ -3,7 +3,7 @@
 from typing import Literal, TypeAlias, get_args
 
 from szoht._validate import check_choice
-from szoht.algorithms.defaults import DEFAULT_MU, pick_ball, pick_gaussian
+from szoht.algorithms.defaults import pick_ball, pick_gaussian
 from szoht.composite import Composite
 from szoht.samplers import Full, Sampler
 from szoht.schedules import OpenLoop, Scheduled
@@ -20,7 +20,7 @@ def zscg(
     radius: float | None = None,
     variant: Variant = "frank-wolfe",
     q: Scheduled | None = None,
-    mu: Scheduled = DEFAULT_MU,
+    mu: Scheduled | None = None,
     step_size: Scheduled | None = None,
     smoothness: float = 1.0,
     distance: float | None = None,
@@ -44,7 +44,8 @@ def zscg(
     q : int or Schedule
         Directions per iteration; by default min(100, d).
     mu : float or Schedule
-        Radius of a difference, > 0; a direction is about sqrt(d) long.
+        Radius of a difference, > 0; a direction is about sqrt(d) long. By default
+        1e-6 / sqrt(d).
     step_size : float or Schedule
         a_t in (0, 1] of the first variant; 2 / (t + 2) by default. The reference has 6 / (t + 5)
         for convex and 1 / sqrt(N) for other functions.
