@@ -35,6 +35,10 @@ WIDE_STEPS, STEPS = 3, 20
 GAIN = 1e-7
 """A round that gains less than this share of f was in vain."""
 
+DENSE = 3.0
+"""A gradient that is not sparse is measured along all axes if that costs this many times the
+matched filter at most: its slopes are then exact."""
+
 LONGEST_RADIUS, WIDENING = 10.0, 30.0
 """How far, relative to the point, a radius may grow where values do not change, and how fast."""
 
@@ -61,6 +65,7 @@ class Search:
     in_vain: int = 0
     evidence: Evidence | None = None
     slopes: Vector | None = None
+    trusted: bool = False  # exact, or as good as they will get
     inverse: Vector | None = None
     tried: set[tuple[int, int]] = field(default_factory=set)
 
@@ -96,7 +101,7 @@ class Auto(Scripted):
         search = yield from _prepare(notebook, point)
         while search.in_vain < ROUNDS_IN_VAIN:
             better = yield from self._round(search, point)
-            if not search.worth(point, better):
+            if not search.worth(point, better) and search.trusted:
                 better = yield from self._swap(search, better)
             search.in_vain = 0 if search.worth(point, better) else search.in_vain + 1
             point = better
@@ -211,6 +216,8 @@ class Auto(Scripted):
             if size >= MANY * unit:
                 break
             measured = yield from self._measure(search, point, measured, max(4, size // 6))
+        if d <= DENSE * most:
+            return (yield from self._axes(search, point, current))
         measured = yield from self._measure(search, point, measured, most - size)
         return (yield from self._filtered(search, point, current, measured))
 
@@ -221,8 +228,8 @@ class Auto(Scripted):
         )
         if not slopes.any() and (yield from _widen(search, point)):
             return (yield from self._axes(search, point, current))
-        search.slopes = slopes
-        search.notebook.explain(f"all {d} slopes measured: random directions would cost as much.")
+        search.slopes, search.trusted = slopes, True
+        search.notebook.explain(f"all {d} slopes measured: random directions are no cheaper.")
         return Candidates(self._steepest(slopes, current))
 
     def _filtered(
@@ -234,7 +241,7 @@ class Auto(Scripted):
                 search.notebook, point.x, point.value, search.radius, current
             )
         search.evidence = gather(measured, current, slopes, search.evidence)
-        search.slopes = search.evidence.slopes
+        search.slopes, search.trusted = search.evidence.slopes, search.in_vain > 1
         support = self._steepest(search.slopes, current)
         search.notebook.explain(
             f"{measured.slopes.size} measurements: the gradient is not sparse; the {support.size} "
