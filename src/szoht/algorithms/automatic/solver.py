@@ -215,7 +215,7 @@ class Auto(Scripted):
                 return self._recovered(recovery, current)
             if size >= MANY * unit:
                 break
-            measured = yield from self._measure(search, point, measured, max(4, size // 6))
+            measured = yield from self._measure(search, point, measured, max(4, size // 3))
         if d <= DENSE * most:
             return (yield from self._axes(search, point, current))
         measured = yield from self._measure(search, point, measured, most - size)
