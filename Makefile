@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test lint types layers pytest test-statistical bench clean
+.PHONY: setup demo test lint types layers pytest test-statistical bench bench-peers clean
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -47,5 +47,15 @@ bench: setup
 	-$(BIN)/python benchmarks/variance_reduced.py
 	-$(BIN)/python benchmarks/zoro.py
 
+# the peers bring heavy dependencies, so they live in an environment of their own
+$(VENV)-peers/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install --quiet --upgrade pip
+	$(VENV)-peers/bin/python -m pip install --quiet --editable ".[bench]"
+	touch $@
+
+bench-peers: $(VENV)-peers/.ready
+	$(VENV)-peers/bin/python benchmarks/peers/run.py --out out/peers
+
 clean:
-	rm -rf $(VENV) out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(VENV)-peers out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

@@ -1,11 +1,12 @@
-"""The counting oracle: what a solver may ask, what it costs, and what its best sparse point is worth."""
+"""The counting oracle: what a solver may ask, and what its best sparse point is worth."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-
 from problems import Problem
+
 from szoht.types import Vector
 
 __all__ = ["Ask", "Stop"]
@@ -25,10 +26,16 @@ class Stop(BaseException):
 class Ask:
     """Answers queries, counts them, and judges the k-sparse points that they lead to.
 
+    A run ends at the target, after ``budget`` queries or after ``seconds`` of CPU time, in which
+    the objective's own time is included.
+
     Three kinds of points are judged, by the objective without noise, neither counted nor timed:
     a queried point that has at most k non-zeros, if its answer is the lowest so far; the k largest
     entries of the lowest queried point, once in `LOOK` queries; and what a solver calls its
     iterate (`propose`), cut to its k largest entries.
+
+    ``abandon`` ends the process with the result so far, for solvers whose compiled code cannot
+    pass `Stop` on.
     """
 
     problem: Problem
@@ -39,40 +46,48 @@ class Ask:
     best: float = float("inf")
     solved_at: int | None = None
     trajectory: list[tuple[int, float]] = field(default_factory=list)
-    inside: float = 0.0
+    answering: float = 0.0
+    judging: float = 0.0
     ended: str = "own stop"
+    abandon: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
         self._noise = np.random.default_rng([self.seed, 77])
         self._lowest = self._lowest_sparse = float("inf")
         self._point: Vector | None = None
+        self.start()
+
+    def start(self) -> None:
+        """Set the clock to zero."""
         self._start = time.process_time()
 
     def __call__(self, x: Vector) -> float:
         """Answer one query, or end the run."""
         entered = time.process_time()
         if self.queries >= self.budget:
-            self._stop("budget")
-        if entered - self._start - self.inside > self.seconds:
-            self._stop("time")
+            raise Stop("budget")
+        if entered - self._start - self.judging > self.seconds:
+            raise Stop("time")
         self.queries += 1
         true = value = self.problem.fun(x)
         if self.problem.noise:
             value += self.problem.noise * float(self._noise.standard_normal())
+        answered = time.process_time()
+        self.answering += answered - entered
         self._judge(x, value, true)
-        self.inside += time.process_time() - entered
+        self.judging += time.process_time() - answered
         return value
 
     def propose(self, x: Vector) -> None:
         """Judge what the solver holds for its best point."""
         entered = time.process_time()
         self._record(self.problem.fun(self._cut(x)))
-        self.inside += time.process_time() - entered
+        self.judging += time.process_time() - entered
 
     @property
     def overhead(self) -> float:
         """Microseconds of CPU time per query that the solver itself took."""
-        spent = time.process_time() - self._start - self.inside
+        spent = time.process_time() - self._start - self.answering - self.judging
         return 1e6 * spent / max(1, self.queries)
 
     def close(self) -> None:
@@ -107,8 +122,4 @@ class Ask:
         if self.solved_at is None and value <= self.problem.target:
             self.solved_at = self.queries
             if not (self.problem.whole or ending):
-                self._stop("target")
-
-    def _stop(self, why: str) -> None:
-        self.ended = why
-        raise Stop(why)
+                raise Stop("target")

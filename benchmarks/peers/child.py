@@ -4,6 +4,7 @@ import os
 import resource
 import signal
 import traceback
+import warnings
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
@@ -26,32 +27,44 @@ class Job(NamedTuple):
     problem: str
     solver: str
     seed: int
-    budget: int | None
+    budget: int
     seconds: float
 
 
 def run(job: Job, pipe: Connection, tuned: str) -> None:
     """Run the job and send back a dictionary."""
     os.environ["PEERS_TUNED"] = tuned
+    warnings.simplefilter("ignore")
     problem = make(job.problem)
-    budget = problem.budget if job.budget is None else min(job.budget, problem.budget)
     _limit(job)
-    solve = find(job.solver)
-    ask = Ask(problem, job.seed, budget, job.seconds)
     note = ""
+    ask = Ask(problem, job.seed, job.budget, job.seconds)
+
+    def send(why: str) -> None:
+        ask.ended = why
+        overhead = ask.overhead
+        ask.close()
+        pipe.send(_row(job, ask, overhead, note) | {"trajectory": ask.trajectory})
+        pipe.close()
+
+    def abandon(why: str) -> None:
+        send(why)
+        os._exit(0)
+
+    ask.abandon = abandon
+    ended = ask.ended
     try:
-        solve(problem, job.seed, budget, ask)
-    except Stop:
-        pass
+        solve = find(job.solver)
+        ask.start()
+        solve(problem, job.seed, job.budget, ask)
+    except Stop as stop:
+        ended = str(stop)
     except MemoryError:
-        ask.ended = "memory"
-    except Exception as error:  # noqa: BLE001  (whatever a solver raises is its result)
-        ask.ended = "error"
+        ended = "memory"
+    except Exception as error:  # whatever a solver raises is its result
+        ended = "error"
         note = " ".join(traceback.format_exception_only(error)).strip().replace("\n", " ")
-    overhead = ask.overhead
-    ask.close()
-    pipe.send(_row(job, ask, overhead, note) | {"trajectory": ask.trajectory})
-    pipe.close()
+    send(ended)
 
 
 def _row(job: Job, ask: Ask, overhead: float, note: str) -> dict[str, Any]:

@@ -9,11 +9,11 @@ bounds without a certificate; they are stored in the problems.
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import minimize
-
 from portfolio_search import search
 from problems import make
 from problems.statistics import SPECS, STEP_LOSSES, data_of, loss_of
+from scipy.optimize import minimize
+
 from szoht.types import Indices, Vector
 
 Fun = Callable[[Vector], float]

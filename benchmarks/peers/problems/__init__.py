@@ -3,9 +3,9 @@
 from functools import cache
 
 from problems import attack, portfolios, quadratics, statistics
-from problems.base import Problem, Unavailable
+from problems.base import BUDGET, Problem, Unavailable
 
-__all__ = ["NAMES", "Problem", "Unavailable", "make"]
+__all__ = ["BUDGET", "NAMES", "Problem", "Unavailable", "make"]
 
 _MAKERS = {
     **quadratics.PROBLEMS,

@@ -36,7 +36,9 @@ class Network(NamedTuple):
 def network() -> Network:
     """Train on scikit-learn's digits with Adam, always the same way."""
     try:
-        from sklearn.datasets import load_digits  # noqa: PLC0415  (optional)
+        from sklearn.datasets import (  # type: ignore[import-not-found, import-untyped, unused-ignore]  # noqa: PLC0415
+            load_digits,
+        )
     except ImportError as error:
         raise Unavailable("scikit-learn is not installed") from error
     data = load_digits()
@@ -56,7 +58,8 @@ def network() -> Network:
             second[i] = 0.999 * second[i] + 0.001 * slope**2
             scale = np.sqrt(second[i] / (1.0 - 0.999**epoch)) + 1e-8
             weights[i] = weights[i] - RATE * first[i] / (1.0 - 0.9**epoch) / scale
-    return Network(*weights, images, labels)
+    inner, inner_bias, outer, outer_bias = weights
+    return Network(inner, inner_bias, outer, outer_bias, images, labels)
 
 
 def _slopes(weights: list[Vector], images: Vector, wanted: Vector) -> list[Vector]:

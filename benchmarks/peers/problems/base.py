@@ -7,7 +7,7 @@ import numpy as np
 
 from szoht.types import Vector
 
-__all__ = ["Problem", "Unavailable", "reach", "truth"]
+__all__ = ["BUDGET", "Problem", "Unavailable", "reach", "truth"]
 
 BUDGET = 200_000
 
@@ -36,6 +36,8 @@ class Problem:
         Queries.
     whole : bool
         Spend the whole budget even when the target is reached, to report the final gap.
+    radius : float
+        A good length for differences. Competitors that need one are told; `auto` is not.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Problem:
     noise: float = 0.0
     budget: int = BUDGET
     whole: bool = False
+    radius: float = 1e-6
 
 
 def reach(start: float, best: float, tau: float) -> float:

@@ -1,4 +1,4 @@
-"""OR-Library portfolios with the penalised objective of the paper, and its exact minimum on a support."""
+"""OR-Library portfolios, the paper's penalised risk, and its exact minimum on a support."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import numpy as np
 from problems.base import Problem, Unavailable
 from szoht.types import Indices, Vector
 
-__all__ = ["NAMES", "OPTIMA", "PROBLEMS", "Market", "load", "on_support", "risk"]
+__all__ = ["NAMES", "OPTIMA", "PROBLEMS", "SIZES", "Market", "load", "on_support", "risk"]
 
 OPTIMA = Path(__file__).parent.parent / "portfolio_optima.json"
 NAMES = ("port1", "port2", "port3", "port4", "port5")

@@ -14,7 +14,13 @@ ANALYTIC = "analytic: the minimiser is sparse, with value 0"
 
 
 def _problem(
-    name: str, fun: Callable[[Vector], float], d: int, k: int, noise: float, tau: float
+    name: str,
+    fun: Callable[[Vector], float],
+    d: int,
+    k: int,
+    *,
+    noise: float = 0.0,
+    tau: float = TAU,
 ) -> Problem:
     x0 = np.zeros(d)
     start = fun(x0)
@@ -28,6 +34,7 @@ def _problem(
         source=ANALYTIC,
         target=reach(start, 0.0, tau),
         noise=noise * start,
+        radius=0.1 if noise else 1e-6,
     )
 
 
@@ -39,7 +46,7 @@ def steps(name: str, d: int, k: int = 5, noise: float = 0.0, tau: float = TAU) -
         tail = x[-k:]
         return 0.5 * float(x @ x - tail @ tail + (tail - y) @ (tail - y))
 
-    return _problem(name, fun, d, k, noise, tau)
+    return _problem(name, fun, d, k, noise=noise, tau=tau)
 
 
 def axes(name: str, d: int, k: int, condition: float, noise: float = 0.0) -> Problem:
@@ -54,7 +61,7 @@ def axes(name: str, d: int, k: int, condition: float, noise: float = 0.0) -> Pro
         r = x - y
         return 0.5 * float((curvature * r) @ r)
 
-    return _problem(name, fun, d, k, noise, TAU)
+    return _problem(name, fun, d, k, noise=noise)
 
 
 def rotated(name: str, d: int, k: int, condition: float) -> Problem:
@@ -68,7 +75,7 @@ def rotated(name: str, d: int, k: int, condition: float) -> Problem:
         r = root @ (x - y)
         return 0.5 * float(r @ r)
 
-    return _problem(name, fun, d, k, 0.0, TAU)
+    return _problem(name, fun, d, k)
 
 
 def blocks(name: str, d: int, k: int, condition: float, size: int = 10) -> Problem:
@@ -82,7 +89,7 @@ def blocks(name: str, d: int, k: int, condition: float, size: int = 10) -> Probl
         r = np.matmul(roots, (x - y).reshape(-1, size, 1)).ravel()
         return 0.5 * float(r @ r)
 
-    return _problem(name, fun, d, k, 0.0, TAU)
+    return _problem(name, fun, d, k)
 
 
 def dense(name: str, d: int, k: int) -> Problem:
@@ -107,7 +114,7 @@ def dense(name: str, d: int, k: int) -> Problem:
 
 
 def coupled(name: str, d: int, k: int) -> Problem:
-    """A dense quadratic with a dense minimiser and a full matrix; the best support is unknown."""
+    """Couple all coordinates, around a dense minimiser; the best support is unknown."""
     rng = np.random.default_rng(15)
     root = rng.standard_normal((d, d)) / np.sqrt(d) + np.eye(d)
     y = rng.standard_normal(d)
@@ -129,7 +136,7 @@ def coupled(name: str, d: int, k: int) -> Problem:
     )
 
 
-COUPLED_BEST = 0.0
+COUPLED_BEST = 49.94611158
 
 
 def valley(name: str, d: int, k: int) -> Problem:
@@ -143,7 +150,7 @@ def valley(name: str, d: int, k: int) -> Problem:
         flat = 1.0 - z[:-1]
         return float(10.0 * bend @ bend + flat @ flat + 0.5 * (x @ x - z @ z))
 
-    return _problem(name, fun, d, k, 0.0, 1e-2)
+    return _problem(name, fun, d, k, tau=1e-2)
 
 
 PROBLEMS: dict[str, Callable[[str], Problem]] = {

@@ -1,4 +1,4 @@
-"""The competitors, by name: each file has ``run(problem, seed, budget, ask)`` or several of them."""
+"""The competitors, by name: each file has one or more ``run(problem, seed, budget, ask)``."""
 
 from collections.abc import Callable
 from importlib import import_module

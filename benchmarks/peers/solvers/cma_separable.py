@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import cma  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from asking import Ask
 from problems import Problem
 
@@ -9,8 +10,6 @@ __all__ = ["run"]
 
 
 def run(problem: Problem, seed: int, budget: int, ask: Ask) -> None:
-    import cma  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415  (optional)
-
     options: dict[str, Any] = {
         "CMA_diagonal": True,
         "seed": seed + 1,

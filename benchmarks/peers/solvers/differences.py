@@ -1,9 +1,9 @@
 """Iterative hard thresholding on forward differences along all axes, step by backtracking."""
 
 import numpy as np
-
 from asking import Ask
 from problems import Problem
+
 from szoht.types import Vector
 
 __all__ = ["run"]
@@ -12,11 +12,10 @@ __all__ = ["run"]
 def run(problem: Problem, seed: int, budget: int, ask: Ask) -> None:
     """Measure d slopes, then halve the step from twice the last one until the value falls."""
     del seed, budget
-    x, step = problem.x0.copy(), 1.0
+    x, step = problem.x0.copy(), 0.5
     value = ask(x)
-    radius = 0.1 if problem.noise else 1e-6
     while True:
-        gradient = _slopes(ask, x, value, radius)
+        gradient = _slopes(ask, x, value, problem.radius)
         step *= 2.0
         for _ in range(40):
             trial = _largest(x - step * gradient, problem.k)

@@ -1,26 +1,26 @@
-"""This library's own methods, with their defaults."""
+"""Our own methods, with their defaults."""
 
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from szoht import minimize
-from szoht.result import Progress
-
 from asking import Ask
 from problems import Problem
+
+from solvers import Run
+from szoht import minimize
+from szoht.result import Progress
 
 __all__ = ["ada_zoro", "auto", "hzo_ht", "rspgf", "solve", "szoht", "truncated_zsgd", "zoro"]
 
 
 def solve(
+    ask: Ask,
     method: str,
-    problem: Problem,
     seed: int,
     budget: int,
-    ask: Ask,
-    options: Mapping[str, Any] | None = None,
     *,
+    options: Mapping[str, Any] | None = None,
     sparse: bool = True,
 ) -> None:
     """Run a method by name; its iterates are queried points, so nothing needs to be proposed."""
@@ -28,6 +28,7 @@ def solve(
     def watch(progress: Progress) -> None:
         ask.propose(progress.x)
 
+    problem = ask.problem
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = minimize(
@@ -44,30 +45,18 @@ def solve(
     ask.propose(result.x)
 
 
-def auto(problem: Problem, seed: int, budget: int, ask: Ask) -> None:
-    solve("auto", problem, seed, budget, ask)
+def _named(method: str, *, sparse: bool = True, **options: Any) -> Run:
+    def run(problem: Problem, seed: int, budget: int, ask: Ask) -> None:
+        del problem
+        solve(ask, method, seed, budget, options=options, sparse=sparse)
+
+    return run
 
 
-def szoht(problem: Problem, seed: int, budget: int, ask: Ask) -> None:
-    solve("szoht", problem, seed, budget, ask)
-
-
-def hzo_ht(problem: Problem, seed: int, budget: int, ask: Ask) -> None:
-    solve("hzo_ht", problem, seed, budget, ask)
-
-
-def truncated_zsgd(problem: Problem, seed: int, budget: int, ask: Ask) -> None:
-    solve("truncated_zsgd", problem, seed, budget, ask, {"iterate": "best"})
-
-
-def rspgf(problem: Problem, seed: int, budget: int, ask: Ask) -> None:
-    """Gaussian smoothing without penalty: judged by the k largest entries."""
-    solve("rspgf", problem, seed, budget, ask, sparse=False)
-
-
-def zoro(problem: Problem, seed: int, budget: int, ask: Ask) -> None:
-    solve("zoro", problem, seed, budget, ask)
-
-
-def ada_zoro(problem: Problem, seed: int, budget: int, ask: Ask) -> None:
-    solve("ada_zoro", problem, seed, budget, ask)
+auto = _named("auto")
+szoht = _named("szoht")
+hzo_ht = _named("hzo_ht")
+truncated_zsgd = _named("truncated_zsgd", iterate="best")
+zoro = _named("zoro")
+ada_zoro = _named("ada_zoro")
+rspgf = _named("rspgf", sparse=False)  # no penalty: judged by the k largest entries

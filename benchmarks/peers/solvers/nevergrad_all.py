@@ -3,6 +3,7 @@
 import warnings
 from typing import Any
 
+import nevergrad  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from asking import Ask
 from problems import Problem
 
@@ -10,8 +11,6 @@ __all__ = ["diagonal", "ngopt"]
 
 
 def _solve(method: str, problem: Problem, seed: int, budget: int, ask: Ask) -> None:
-    import nevergrad  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415  (optional)
-
     warnings.simplefilter("ignore")
     space: Any = nevergrad.p.Array(init=problem.x0)
     space.set_mutation(sigma=0.1)

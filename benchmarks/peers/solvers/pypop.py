@@ -3,17 +3,16 @@
 from typing import Any
 
 import numpy as np
-
 from asking import Ask
 from problems import Problem
+from pypop7.optimizers.es.sepcmaes import SEPCMAES  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from pypop7.optimizers.rs.gs import GS  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 __all__ = ["separable", "smoothing"]
 
 
-def _solve(
-    optimizer: Any, problem: Problem, seed: int, budget: int, ask: Ask, options: dict[str, Any]
-) -> None:
-    d = problem.d
+def _solve(optimizer: Any, seed: int, budget: int, ask: Ask, options: dict[str, Any]) -> None:
+    d = ask.problem.d
     described = {
         "fitness_function": ask,
         "ndim_problem": d,
@@ -26,17 +25,9 @@ def _solve(
 
 
 def separable(problem: Problem, seed: int, budget: int, ask: Ask) -> None:
-    from pypop7.optimizers.es.sepcmaes import (  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415
-        SEPCMAES,
-    )
-
-    _solve(SEPCMAES, problem, seed, budget, ask, {"mean": problem.x0, "sigma": 0.01})
+    _solve(SEPCMAES, seed, budget, ask, {"mean": problem.x0, "sigma": 0.01})
 
 
 def smoothing(problem: Problem, seed: int, budget: int, ask: Ask) -> None:
-    from pypop7.optimizers.rs.gs import (  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415
-        GS,
-    )
-
     options = {"x": problem.x0, "lr": 0.1, "c": 1e-4, "n_individuals": 100}
-    _solve(GS, problem, seed, budget, ask, options)
+    _solve(GS, seed, budget, ask, options)

@@ -1,9 +1,8 @@
 """SciPy's COBYQA: quadratic models, for few variables."""
 
-from scipy.optimize import minimize
-
 from asking import Ask
 from problems import Problem
+from scipy.optimize import minimize
 
 __all__ = ["run"]
 

@@ -1,29 +1,36 @@
 """skscope fed with forward differences; its inner solves move the support only."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import skscope  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from asking import Ask, Stop
+from problems import Problem
 from scipy.optimize import minimize
 
-from asking import Ask
-from problems import Problem
 from szoht.types import Indices, Vector
 
 __all__ = ["grasp", "scope"]
 
+LARGE = 1e10
+
 
 def _solve(solver: str, problem: Problem, ask: Ask) -> None:
-    import skscope  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415  (optional)
-
-    radius = 0.1 if problem.noise else 1e-6
+    radius = problem.radius
 
     def value(params: Any) -> float:
-        return ask(np.asarray(params, dtype=float))
+        with _ending(ask):
+            answer = ask(np.asarray(params, dtype=float))
+        return answer if math.isfinite(answer) else LARGE  # infinity would abort the process
 
     def gradient(params: Any) -> Vector:
         x = np.array(params, dtype=float)
-        return _slopes(ask, x, np.arange(x.size), radius)
+        with _ending(ask):
+            slopes = _slopes(ask, x, np.arange(x.size), radius)
+        return np.nan_to_num(slopes, posinf=LARGE, neginf=-LARGE)
 
     def inner(
         objective: Callable[..., float],
@@ -40,9 +47,11 @@ def _solve(solver: str, problem: Problem, ask: Ask) -> None:
             at = ask(x)
             return at, _slopes(ask, x, places, radius, at)
 
-        result = minimize(restricted, x[places], jac=True, method="L-BFGS-B")
+        with _ending(ask):
+            result = minimize(restricted, x[places], jac=True, method="L-BFGS-B")
         x[places] = result.x
-        return float(result.fun), x
+        reached = float(result.fun)
+        return (reached if math.isfinite(reached) else LARGE), x
 
     engine: Any = getattr(skscope, solver)(
         problem.d, problem.k, sample_size=1, numeric_solver=inner
@@ -52,9 +61,18 @@ def _solve(solver: str, problem: Problem, ask: Ask) -> None:
     )
 
 
-def _slopes(
-    ask: Ask, x: Vector, places: Indices, radius: float, at: float | None = None
-) -> Vector:
+@contextmanager
+def _ending(ask: Ask) -> Iterator[None]:
+    """End the process where the run ends: an exception in compiled code would abort it."""
+    try:
+        yield
+    except Stop as stop:
+        if ask.abandon is not None:
+            ask.abandon(str(stop))
+        raise
+
+
+def _slopes(ask: Ask, x: Vector, places: Indices, radius: float, at: float | None = None) -> Vector:
     base = ask(x) if at is None else at
     point = x.copy()
     slopes = np.empty(places.size)

@@ -6,27 +6,29 @@ whose folder the environment variable PEERS_TUNED names.
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from szoht.algorithms.defaults import default_directions
-from szoht.operators import Sparse
-
 from asking import Ask, Stop
 from problems import Problem
+
 from solvers.library import solve
+from szoht.algorithms.defaults import default_directions
+from szoht.operators import Sparse
 
 __all__ = ["run"]
 
 TUNING_SEED = 1_000
-TUNING_BUDGET, TUNING_SECONDS = 10_000, 2.0
+TUNING_BUDGET, TUNING_SECONDS = 10_000, 1.5
 SHARES = (0.2, 0.5, 2.0)
 STEPS = (0.01, 0.1, 0.3, 0.5, 1.0, 3.0)
-NOISY_MU = 0.1
 
 
 def run(problem: Problem, seed: int, budget: int, ask: Ask) -> None:
-    solve("szoht", problem, seed, budget, ask, _setting(problem))
+    setting = _setting(problem)
+    ask.start()
+    solve(ask, "szoht", seed, budget, options=setting)
 
 
 def _setting(problem: Problem) -> dict[str, Any]:
@@ -35,21 +37,18 @@ def _setting(problem: Problem) -> dict[str, Any]:
         setting = min(_grid(problem), key=lambda options: _score(problem, options))
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps(setting))
-    setting = json.loads(kept.read_text())
-    return setting
+    tuned: dict[str, Any] = json.loads(kept.read_text())
+    return tuned
 
 
 def _grid(problem: Problem) -> list[dict[str, Any]]:
     usual = default_directions(problem.d, Sparse(problem.k))
-    mu = {"mu": NOISY_MU} if problem.noise else {}
     directions = sorted({min(problem.d, max(1, round(share * usual))) for share in SHARES})
-    return [{"q": q, "step_size": step, **mu} for q in directions for step in STEPS]
+    return [{"q": q, "step_size": step, "mu": problem.radius} for q in directions for step in STEPS]
 
 
 def _score(problem: Problem, options: dict[str, Any]) -> tuple[float, float]:
     ask = Ask(problem, TUNING_SEED, min(problem.budget, TUNING_BUDGET), TUNING_SECONDS)
-    try:
-        solve("szoht", problem, TUNING_SEED, ask.budget, ask, options)
-    except Stop:
-        pass
+    with suppress(Stop):
+        solve(ask, "szoht", TUNING_SEED, ask.budget, options=options)
     return (float("inf") if ask.solved_at is None else ask.solved_at), ask.best
