@@ -204,8 +204,10 @@ class AskTell:
         if failed is not None and self.on_error != "skip":
             self.fail(failed, spent=plan.n_points)
             return
-        self._spend(plan, plan.n_points, count_failures(plan, answers))
-        answers = finite_only(answers)
+        failures = count_failures(plan, answers)
+        self._spend(plan, plan.n_points, failures)
+        if failures:
+            answers = finite_only(answers)
         iteration = self._state.iteration
         try:
             with np.errstate(over="ignore", invalid="ignore"):

@@ -49,7 +49,7 @@ def largest(score: Vector, k: int) -> Indices:
     candidates = np.flatnonzero(score)
     if candidates.size <= k:
         return candidates
-    scores = score[candidates]
+    scores = score if candidates.size == score.size else score[candidates]
     threshold = np.partition(scores, candidates.size - k)[candidates.size - k]
     winners = scores > threshold
     ties = np.flatnonzero(scores == threshold)
