@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from szoht._clock import Clock
 from szoht._memory import keep_freed_memory
 from szoht._random import as_seed
-from szoht._validate import check_choice, check_vector, frozen
+from szoht._validate import check_choice, check_vector
 from szoht.algorithm import Algorithm, State
 from szoht.algorithms import build
 from szoht.callbacks import Callback, Recorder, as_callbacks
@@ -21,12 +21,11 @@ from szoht.errors import (
     NonFiniteError,
     ParameterError,
     RunFinishedError,
-    StartWarning,
-    warn,
 )
 from szoht.operators.base import Operator
+from szoht.operators.start import feasible_start
 from szoht.oracle import OnError, as_gradient, as_values
-from szoht.queries import Answer, Plan
+from szoht.queries import Answer, Plan, one_point
 from szoht.result import (
     Counts,
     Failure,
@@ -107,7 +106,7 @@ class AskTell:
             stochastic=stochastic,
         )
         self.algorithm.operator.check(start.size)
-        start = _project(start, self.algorithm.operator)
+        start = feasible_start(start, self.algorithm.operator)
         self.seed = as_seed(rng)
         check_choice("on_error", on_error, get_args(OnError))
         self.on_error: OnError = on_error
@@ -288,18 +287,28 @@ class AskTell:
         if status is None:
             self._plan = self._prepare(plan)
             return
-        last = self._last(status)
+        if status is Status.TARGET and not self._best_is_exact:
+            status = self._verify(plan)
+            if status is None:
+                return
+        last = self.algorithm.closing(self._state) if status.measures_solution else None
         if last is not None and self._rule.affords(self.progress, last.cost):
             self._plan, self._ending = last, status
         else:
             self._end(status)
 
-    def _last(self, status: Status) -> Plan | None:
-        """Return the measurement to end with, if there is reason for one."""
-        best = self._state.best
-        if status is Status.TARGET and best is not None and best.exact:
-            return None
-        return self.algorithm.closing(self._state) if status.measures_solution else None
+    def _verify(self, plan: Plan) -> Status | None:
+        """Measure a point whose inferred value reaches the target, before believing it."""
+        assert self._state.best is not None, "an inferred value has its point"  # noqa: S101
+        check = one_point(self._state.best.x, plan.queries[0].sample)
+        if not self._rule.affords(self.progress, check.cost):
+            return Status.QUERIES
+        self._plan = check
+        return None
+
+    @property
+    def _best_is_exact(self) -> bool:
+        return self._state.best is not None and self._state.best.exact
 
     def _over(self) -> Status:
         """Return why an algorithm ends by itself: it is done, or it never got a value."""
@@ -317,14 +326,10 @@ class AskTell:
         return plan
 
     def _end(self, status: Status) -> None:
-        # the last measurement may have reached the target after all
-        if status is Status.TARGET or status.limit or status is Status.CONVERGED:
-            best = self._state.best
+        if (status.limit or status is Status.CONVERGED) and self._best_is_exact:
+            # the last measurement may have reached the target after all
             reached = self._rule.has_target and self._check(self.progress, 0) is Status.TARGET
-            if reached and best is not None and best.exact:
-                status = Status.TARGET
-            elif status is Status.TARGET:  # an inferred value that the measurement did not bear out
-                status = Status.STALLED
+            status = Status.TARGET if reached else status
         self._status = status
         if self._counts != self._shown:  # a run may end in the middle of an iteration
             self._notify()
@@ -335,12 +340,8 @@ class AskTell:
         progress = self.progress
         self._shown = progress.counts
         with self._clock.paused():
-            try:
-                wishes = [callback(progress) for callback in self._callbacks]
-            except StopIteration:
-                return True
-        # only a true boolean: a callback that happens to return a number does not mean to stop
-        return any(isinstance(wish, bool | np.bool_) and bool(wish) for wish in wishes)
+            # a list: all of them are called, whatever the first ones wish
+            return any([_wants_to_stop(callback, progress) for callback in self._callbacks])  # noqa: C419
 
     def _spend(self, plan: Plan, points: int, failures: int) -> None:
         whole = points == plan.n_points
@@ -354,19 +355,10 @@ class AskTell:
         )
 
 
-def _project(x0: Vector, operator: Operator) -> Vector:
-    contains = getattr(operator, "contains", None)
-    if contains is None or contains(x0):
-        return x0
-    if not hasattr(operator, "k"):
-        raise ParameterError(
-            f"`x0` must lie in {operator!r}; got a point outside it, with l1 norm "
-            f"{np.abs(x0).sum():.6g} and entries in [{x0.min():.6g}, {x0.max():.6g}]."
-        )
-    # a dense start is natural where only sparsity is asked for
-    warn(
-        f"`x0` lies outside {operator!r}, with {np.count_nonzero(x0)} non-zeros; the run starts "
-        "from its projection.",
-        StartWarning,
-    )
-    return frozen(operator.prox(x0, 1.0))
+def _wants_to_stop(callback: Callback, progress: Progress) -> bool:
+    try:
+        wish = callback(progress)
+    except StopIteration:
+        return True
+    # only a true boolean: a callback that happens to return a number does not mean to stop
+    return isinstance(wish, bool | np.bool_) and bool(wish)

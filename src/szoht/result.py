@@ -58,7 +58,7 @@ class Status(enum.Enum):
     @property
     def measures_solution(self) -> bool:
         """Whether a last query may still go into measuring the newest iterate."""
-        return self in (Status.QUERIES, Status.ITERATIONS, Status.STALLED, Status.TARGET)
+        return self in (Status.QUERIES, Status.ITERATIONS, Status.STALLED)
 
 
 @dataclass(frozen=True, kw_only=True)
