@@ -78,6 +78,13 @@ def test_threshold_then_clip_is_not_the_projection():
     assert np.array_equal(box.prox(y, 1.0), [0.0, 0.7])
 
 
+@pytest.mark.parametrize("k", [1, 10, 2_500, 4_999])
+def test_large_vectors_are_selected_exactly(k):
+    """Small arrays come back sorted from a partition, so only large ones test the selection."""
+    y = np.random.default_rng(k).standard_normal(5_000).round(2)
+    assert np.array_equal(Sparse(k).prox(y, 1.0), hard_threshold(y, k))
+
+
 def test_ties_go_to_the_lowest_index():
     assert np.array_equal(Sparse(2).prox(np.array([1.0, -2, 2, -2, 2]), 1.0), [0, -2, 2, 0, 0])
 
