@@ -12,7 +12,9 @@ from szoht.callbacks import ProgressBar
 
 
 def run(**options):
-    return minimize(lambda x: float(((x - 1) ** 2).sum()), np.zeros(9), k=2, rng=0, **options)
+    return minimize(
+        lambda x: float(((x - 1) ** 2).sum()), np.zeros(9), k=2, rng=0, **options, method="szoht"
+    )
 
 
 def test_the_bar_shows_queries_best_value_and_support(monkeypatch):
@@ -54,6 +56,14 @@ def test_the_bar_names_its_extra(monkeypatch):
 
 def test_the_bar_closes_when_the_function_fails():
     with pytest.raises(ZeroDivisionError):
-        minimize(lambda x: 1 / 0, np.zeros(3), k=1, max_queries=50, progress=True, on_error="raise")
+        minimize(
+            lambda x: 1 / 0,
+            np.zeros(3),
+            k=1,
+            max_queries=50,
+            progress=True,
+            on_error="raise",
+            method="szoht",
+        )
     # a second live display can only start when the first has been closed
     run(max_queries=100, progress=True)

@@ -227,7 +227,7 @@ def test_staying_keeps_an_inferred_value_inferred():
 
 def test_a_constant_function():
     with pytest.warns(errors.RoundingWarning):
-        r = minimize(lambda x: 3.0, np.zeros(5), k=2, max_queries=100, rng=0)
+        r = minimize(lambda x: 3.0, np.zeros(5), k=2, max_queries=100, rng=0, method="szoht")
     assert r.status is Status.QUERIES
     assert r.fun == 3.0
 
@@ -244,6 +244,7 @@ def test_a_measurement_replaces_an_inferred_value_even_if_it_is_worse():
         options={"central": True, "mu": 1.0, "q": 5, "step_size": 1e-9},
         max_iterations=1,
         rng=0,
+        method="szoht",
     )
     assert r.fun == g(r.x)
 
@@ -263,6 +264,7 @@ def test_a_failed_last_measurement_changes_nothing():
         max_iterations=5,
         on_error="skip",
         rng=0,
+        method="szoht",
     )
     assert n[0] == 31
     assert np.isfinite(r.fun)
@@ -277,6 +279,7 @@ def test_retreats_to_the_best_point():
         max_iterations=3,
         on_error="skip",
         rng=0,
+        method="szoht",
     )
     run.tell([1.0, 2, 3, 4])
     moved = run.state.x
@@ -292,7 +295,16 @@ def test_a_search_sees_the_sample_of_its_estimate():
         seen.append(tuple(sample))
         return float(((x - 1) ** 2).sum())
 
-    minimize(fun, np.zeros(4), k=2, stochastic=True, options={"q": 3}, max_iterations=1, rng=0)
+    minimize(
+        fun,
+        np.zeros(4),
+        k=2,
+        stochastic=True,
+        options={"q": 3},
+        max_iterations=1,
+        rng=0,
+        method="szoht",
+    )
     assert len(seen) == 4 + 17
     assert len(set(seen)) == 1
 
@@ -353,6 +365,7 @@ def test_infinity_at_the_base_of_a_stack_is_a_failure():
         max_queries=50,
         on_error="skip",
         rng=0,
+        method="szoht",
     )
     assert r.status is Status.FAILED
 
@@ -367,7 +380,7 @@ def test_the_failing_query_is_numbered_in_a_search_too(at):
         points.append(x.copy())
         return np.nan if n[0] == at else float(((x - 1) ** 2).sum())
 
-    r = minimize(fun, np.zeros(20), k=2, options={"q": 10}, max_queries=500, rng=0)
+    r = minimize(fun, np.zeros(20), k=2, options={"q": 10}, max_queries=500, rng=0, method="szoht")
     assert r.failure.query == r.nfev == at
     assert np.array_equal(r.failure.point, points[-1])
 
@@ -408,13 +421,20 @@ def test_dense_points_are_rationed():
         options={"q": 1200, "step_size": 0.1},
         max_iterations=1,
         rng=0,
+        method="szoht",
     )
     assert max(sizes) == CHUNK_VALUES // d
 
 
 def test_complex_stacks_fail_at_the_first_query():
     r = minimize(
-        lambda p: p.sum(axis=1) + 0j, np.zeros(4), k=1, vectorized=True, max_queries=50, rng=0
+        lambda p: p.sum(axis=1) + 0j,
+        np.zeros(4),
+        k=1,
+        vectorized=True,
+        max_queries=50,
+        rng=0,
+        method="szoht",
     )
     assert r.status is Status.FAILED
     assert r.failure.query == 1
@@ -440,6 +460,7 @@ def test_the_base_of_a_sparse_aware_query_sees_the_sample():
         options={"q": 3, "step_size": 0.1},
         max_iterations=1,
         rng=0,
+        method="szoht",
     )
     assert seen[0] == seen[1]
 
@@ -481,6 +502,7 @@ def test_a_sample_multiplies_what_a_failed_plan_cost():
         options={"q": 9, "step_size": 0.1, "sampler": szoht.Minibatch(size=3)},
         max_iterations=3,
         rng=0,
+        method="szoht",
     )
     assert r.nfev == 15
     r = minimize(
@@ -511,6 +533,7 @@ def test_a_callback_that_stops_is_named_even_at_the_target():
         callback=lambda p: p.best_value <= 11.9,
         max_queries=5000,
         rng=0,
+        method="szoht",
     )
     assert r.status is Status.CALLBACK
 
@@ -528,7 +551,13 @@ def test_time_stops_with_the_run_and_in_callbacks(monkeypatch):
         return quad(x)
 
     run = AskTell(
-        np.zeros(5), k=2, options={"q": 3, "step_size": 0.01}, max_iterations=2, callback=cb, rng=0
+        np.zeros(5),
+        k=2,
+        options={"q": 3, "step_size": 0.01},
+        max_iterations=2,
+        callback=cb,
+        rng=0,
+        method="szoht",
     )
     while not run.done:
         run.tell([fun(p) for p in run.ask().points()])
@@ -546,13 +575,14 @@ def test_a_callback_that_stops_costs_no_further_query():
         callback=lambda p: True,
         max_queries=100,
         rng=0,
+        method="szoht",
     )
     assert r.nfev == 4
 
 
 def test_the_run_starts_from_the_projection():
     with pytest.warns(errors.StartWarning):
-        run = AskTell(np.array([1.0, 3, 2]), k=1, options={"q": 2}, rng=0)
+        run = AskTell(np.array([1.0, 3, 2]), k=1, options={"q": 2}, rng=0, method="szoht")
     assert np.array_equal(run.ask().queries[0].base, [0, 3, 0])
 
 
@@ -566,6 +596,7 @@ def test_callbacks_come_once_per_iteration():
         callback=lambda p: seen.append(p.iteration),
         max_iterations=4,
         rng=0,
+        method="szoht",
     )
     assert seen == [1, 2, 3, 4]
 
@@ -608,10 +639,20 @@ def test_a_joined_budget_is_hard():
             max_queries=50,
             rng=0,
             **extra,
+            method="szoht",
         )
         assert r.nfev <= 50
         with pytest.raises(errors.BudgetError):
-            minimize(quad, np.zeros(12), k=2, options={"q": 4}, max_queries=4, rng=0, **extra)
+            minimize(
+                quad,
+                np.zeros(12),
+                k=2,
+                options={"q": 4},
+                max_queries=4,
+                rng=0,
+                **extra,
+                method="szoht",
+            )
 
 
 def test_a_target_alone_still_has_a_budget():
@@ -668,11 +709,14 @@ def test_a_batch_with_replacement_may_exceed_the_sum():
 
 
 def test_default_q_is_at_most_d():
-    assert AskTell(np.zeros(4), k=4, rng=0).ask().n_points == 5
+    assert AskTell(np.zeros(4), k=4, rng=0, method="szoht").ask().n_points == 5
 
 
 def test_defaults_and_switches():
-    assert AskTell(np.zeros(100_001), k=1, rng=0).algorithm.estimator.support_size == 100_000
+    assert (
+        AskTell(np.zeros(100_001), k=1, rng=0, method="szoht").algorithm.estimator.support_size
+        == 100_000
+    )
     assert szoht.truncated_zsgd(k=1, q=1).iterate == "average"
     assert szoht.stoiht(k=1).sampler == szoht.Minibatch(size=1)
     e = szoht.szoht(k=1, q=1, orthogonal=True, central=True).estimator
@@ -731,7 +775,7 @@ def test_scipy_conventions():
 
 
 def test_ask_tell_numbers_failures_in_a_search():
-    run = AskTell(np.zeros(20), k=2, options={"q": 10}, max_queries=500, rng=0)
+    run = AskTell(np.zeros(20), k=2, options={"q": 10}, max_queries=500, rng=0, method="szoht")
     run.tell(((run.ask().points() - 1) ** 2).sum(1))
     values = ((run.ask().points() - 1) ** 2).sum(1)
     values[4] = np.nan

@@ -52,7 +52,9 @@ def test_the_run_ends_and_keeps_what_it_has(name):
         return fun(x)
 
     fun = failing(60, how)
-    result = minimize(watched, np.zeros(D), k=2, options={"q": 10}, max_queries=500, rng=0)
+    result = minimize(
+        watched, np.zeros(D), k=2, options={"q": 10}, max_queries=500, rng=0, method="szoht"
+    )
     assert result.status is Status.FAILED
     assert not result.success
     assert result.nfev == 60 == len(points)
@@ -71,7 +73,14 @@ def test_the_run_ends_and_keeps_what_it_has(name):
 def test_skipping_leaves_the_point_out_and_counts_it(name):
     fun = failing(60, FAILURES[name][0])
     result = minimize(
-        fun, np.zeros(D), k=2, options={"q": 10}, max_queries=500, rng=0, on_error="skip"
+        fun,
+        np.zeros(D),
+        k=2,
+        options={"q": 10},
+        max_queries=500,
+        rng=0,
+        on_error="skip",
+        method="szoht",
     )
     assert result.status is Status.QUERIES
     assert result.counts.failures == 1
@@ -84,7 +93,15 @@ def test_skipping_rescales_the_estimate():
     y = np.zeros(D)
     y[4] = 1.0
     asked = [
-        AskTell(y, k=D, options={"q": 400, "step_size": 1.0}, max_iterations=1, rng=0, on_error=e)
+        AskTell(
+            y,
+            k=D,
+            options={"q": 400, "step_size": 1.0},
+            max_iterations=1,
+            rng=0,
+            on_error=e,
+            method="szoht",
+        )
         for e in ("stop", "skip")
     ]
     values = asked[0].ask().points() @ np.ones(D)
@@ -98,16 +115,25 @@ def test_skipping_rescales_the_estimate():
 
 def test_raising_hands_over_the_original_exception():
     with pytest.raises(OSError, match="licence"):
-        minimize(failing(3, boom), np.zeros(D), k=2, max_queries=500, on_error="raise")
+        minimize(
+            failing(3, boom), np.zeros(D), k=2, max_queries=500, on_error="raise", method="szoht"
+        )
     with pytest.raises(errors.EvaluationError, match=r"Query 3 .* returned nan"):
         minimize(
-            failing(3, FAILURES["nan"][0]), np.zeros(D), k=2, max_queries=500, on_error="raise"
+            failing(3, FAILURES["nan"][0]),
+            np.zeros(D),
+            k=2,
+            max_queries=500,
+            on_error="raise",
+            method="szoht",
         )
 
 
 def test_a_start_that_cannot_be_evaluated():
     for on_error in ("stop", "skip"):
-        result = minimize(lambda x: np.nan, np.zeros(D), k=2, max_queries=500, on_error=on_error)
+        result = minimize(
+            lambda x: np.nan, np.zeros(D), k=2, max_queries=500, on_error=on_error, method="szoht"
+        )
         assert result.status is Status.FAILED
         assert np.isnan(result.fun)
         assert np.array_equal(result.x, np.zeros(D))
@@ -124,7 +150,14 @@ def test_skipping_returns_from_an_undefined_region():
     x0 = np.zeros(D)
     x0[0] = 1.5
     result = minimize(
-        fun, x0, k=2, options={"q": 20, "step_size": 0.6}, max_queries=2_000, rng=0, on_error="skip"
+        fun,
+        x0,
+        k=2,
+        options={"q": 20, "step_size": 0.6},
+        max_queries=2_000,
+        rng=0,
+        on_error="skip",
+        method="szoht",
     )
     assert result.status is Status.QUERIES
     assert result.counts.failures > 0
@@ -149,6 +182,7 @@ def test_vectorised_failures(on_error):
         on_error=on_error,
         options={"q": 10, "step_size": 0.05},
         chunk_size=4,
+        method="szoht",
     )
     if on_error == "stop":
         assert result.status is Status.FAILED
@@ -180,6 +214,7 @@ def test_a_vectorised_function_that_raises(on_error):
         on_error=on_error,
         options={"q": 10, "step_size": 0.05},
         chunk_size=6,
+        method="szoht",
     )
     if on_error == "stop":
         assert result.status is Status.FAILED
@@ -191,7 +226,12 @@ def test_a_vectorised_function_that_raises(on_error):
 
 def test_complex_entries_of_a_stack_are_failures():
     result = minimize(
-        lambda points: points.sum(axis=1) + 0j, np.zeros(4), k=1, vectorized=True, max_queries=50
+        lambda points: points.sum(axis=1) + 0j,
+        np.zeros(4),
+        k=1,
+        vectorized=True,
+        max_queries=50,
+        method="szoht",
     )
     assert result.status is Status.FAILED
 
@@ -211,6 +251,7 @@ def test_sparse_aware_functions_may_fail_too():
         on_error="skip",
         rng=0,
         options={"q": 10, "step_size": 0.05},
+        method="szoht",
     )
     assert result.counts.failures == result.nit
 
@@ -230,6 +271,7 @@ def test_steps_that_overflow_end_as_divergence():
         options={"q": 10, "step_size": 1e200},
         max_queries=200,
         rng=0,
+        method="szoht",
     )
     assert result.status is Status.DIVERGED
     assert "step_size" in result.message
@@ -239,7 +281,12 @@ def test_steps_that_overflow_end_as_divergence():
 @pytest.mark.parametrize("on_error", ["stop", "skip", "raise"])
 def test_ask_tell_handles_failures_alike(on_error):
     asked = AskTell(
-        np.zeros(D), k=2, options={"q": 10, "step_size": 0.1}, max_queries=60, on_error=on_error
+        np.zeros(D),
+        k=2,
+        options={"q": 10, "step_size": 0.1},
+        max_queries=60,
+        on_error=on_error,
+        method="szoht",
     )
     values = np.linspace(1, 2, 11)
     values[3] = np.nan
@@ -264,6 +311,7 @@ def test_a_radius_that_rounding_drowns_is_reported_once(mu, support_size):
             options={"mu": mu, "q": 20, "support_size": support_size, "step_size": 1e-4},
             max_queries=500,
             rng=0,
+            method="szoht",
         )
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -278,9 +326,10 @@ def test_a_shrinking_radius_is_found_too():
             options={"mu": Geometric(start=1e-3, ratio=0.1), "q": 20, "step_size": 1e-3},
             max_iterations=12,
             rng=0,
+            method="szoht",
         )
 
 
 def test_convergence_is_not_mistaken_for_rounding():
-    result = minimize(quadratic, np.zeros(D), k=D, max_queries=3_000, rng=0)
+    result = minimize(quadratic, np.zeros(D), k=D, max_queries=3_000, rng=0, method="szoht")
     assert result.fun < 1e-8

@@ -41,7 +41,7 @@ class Counting:
 
 
 def run(fun=quadratic, **options):
-    settings = {"k": 3, "max_queries": 700, "rng": 0} | options
+    settings = {"k": 3, "max_queries": 700, "rng": 0, "method": "szoht"} | options
     return minimize(fun, np.zeros(D), **settings)
 
 
@@ -136,7 +136,7 @@ def test_every_road_gives_the_same_bits(options):
         run(stacked, vectorized=True, options=options, chunk_size=7),
         run(Objective(value=lambda x, _: quadratic(x)), options=options),
     ]
-    asked = AskTell(np.zeros(D), k=3, max_queries=700, rng=0, options=options)
+    asked = AskTell(np.zeros(D), k=3, max_queries=700, rng=0, options=options, method="szoht")
     while not asked.done:
         assert asked.ask() is asked.ask()
         asked.tell([quadratic(point) for point in asked.ask().points()])
@@ -216,13 +216,13 @@ def test_central_differences_report_a_measured_value():
 
 def test_an_infeasible_start_is_projected_with_a_warning():
     with pytest.warns(szoht.SzohtWarning, match="`x0` lies outside"):
-        result = minimize(quadratic, np.ones(D), k=3, max_queries=200, rng=0)
+        result = minimize(quadratic, np.ones(D), k=3, max_queries=200, rng=0, method="szoht")
     assert len(result.support) <= 3
 
 
 def test_the_start_is_not_changed():
     x0 = np.zeros(D)
-    minimize(quadratic, x0, k=3, max_queries=200, rng=0)
+    minimize(quadratic, x0, k=3, max_queries=200, rng=0, method="szoht")
     assert x0.flags.writeable
     assert np.array_equal(x0, np.zeros(D))
 
@@ -292,13 +292,17 @@ def test_ctrl_c_keeps_the_best_point():
 
 def test_without_any_limit_a_run_ends():
     fun = Counting(lambda x: float((x**2).sum()))
-    result = minimize(fun, np.zeros(4), k=2, rng=0, options={"q": 400, "step_size": 0.1})
+    result = minimize(
+        fun, np.zeros(4), k=2, rng=0, options={"q": 400, "step_size": 0.1}, method="szoht"
+    )
     assert result.status is Status.QUERIES
     assert 10_000 < result.nfev <= 100 * 401
 
 
 def test_dimension_one():
-    result = minimize(lambda x: float((x[0] - 2) ** 2), [0.0], k=1, max_queries=200, rng=0)
+    result = minimize(
+        lambda x: float((x[0] - 2) ** 2), [0.0], k=1, max_queries=200, rng=0, method="szoht"
+    )
     assert result.x[0] == pytest.approx(2.0, abs=1e-4)
 
 
@@ -307,13 +311,18 @@ def test_a_hundred_thousand_dimensions_need_no_dense_stack():
     y = np.zeros(d)
     y[-2:] = [1.0, -1.0]
     result = minimize(
-        lambda x: 0.5 * float(((x - y) ** 2).sum()), np.zeros(d), k=2, max_queries=400, rng=0
+        lambda x: 0.5 * float(((x - y) ** 2).sum()),
+        np.zeros(d),
+        k=2,
+        max_queries=400,
+        rng=0,
+        method="szoht",
     )
     assert np.array_equal(result.support, [d - 2, d - 1])
 
 
 def test_ask_tell_refuses_wrong_answers():
-    asked = AskTell(np.zeros(D), k=3, max_queries=200, rng=0)
+    asked = AskTell(np.zeros(D), k=3, max_queries=200, rng=0, method="szoht")
     with pytest.raises(szoht.errors.AnswerShapeError, match="must have shape"):
         asked.tell([1.0, 2.0])
     plan = asked.ask()
@@ -336,7 +345,7 @@ def test_ask_tell_wants_the_gradient_it_asked_for():
 
 
 def test_ask_tell_shows_where_it_stands():
-    asked = AskTell(np.zeros(D), k=3, max_queries=200, rng=0)
+    asked = AskTell(np.zeros(D), k=3, max_queries=200, rng=0, method="szoht")
     assert asked.result.status is Status.RUNNING
     assert asked.progress.iteration == 0
     assert np.isnan(asked.progress.best_value)

@@ -36,6 +36,7 @@ def test_line_search_survives_estimates_that_miss_every_relevant_coordinate(supp
         options={"q": 50, "support_size": support_size},
         max_queries=20_000,
         rng=0,
+        method="szoht",
     )
     assert result.fun < 0.1 * fun(np.zeros(1000))
 
@@ -49,6 +50,7 @@ def test_a_penalty_counts_for_the_best_point():
         constraint=SoftThreshold(1.0),
         max_queries=500,
         rng=0,
+        method="szoht",
     )
     assert np.abs(result.x).sum() < 0.5
 
@@ -75,6 +77,7 @@ def test_inferred_values_do_not_reach_a_target():
         target=4.5,
         max_queries=200,
         rng=0,
+        method="szoht",
     )
     assert result.status is Status.QUERIES
     assert not result.success
@@ -90,6 +93,7 @@ def test_inferred_values_reach_a_target_once_they_are_measured():
         target=28.5,
         max_queries=3_000,
         rng=0,
+        method="szoht",
     )
     assert result.status is Status.TARGET
     assert result.fun == quadratic(result.x) <= 28.5
@@ -102,7 +106,13 @@ def test_every_callback_is_called_whatever_the_first_wishes():
         raise StopIteration
 
     result = minimize(
-        quadratic, np.zeros(D), k=2, max_queries=500, rng=0, callback=[first, seen.append]
+        quadratic,
+        np.zeros(D),
+        k=2,
+        max_queries=500,
+        rng=0,
+        callback=[first, seen.append],
+        method="szoht",
     )
     assert result.status is Status.CALLBACK
     assert len(seen) == 1
@@ -121,7 +131,9 @@ def test_overflow_in_a_search_ends_as_divergence():
 
 
 def test_infinite_answers_are_failures_in_ask_tell_too():
-    run = AskTell(np.zeros(D), k=2, options={"q": 4}, max_queries=200, rng=0, on_error="skip")
+    run = AskTell(
+        np.zeros(D), k=2, options={"q": 4}, max_queries=200, rng=0, on_error="skip", method="szoht"
+    )
     run.tell([5.0, 4, 6, 5, 5])
     values = np.full(run.ask().n_points, 4.0)
     values[0] = -np.inf
@@ -156,14 +168,14 @@ def test_gradients_that_fail_are_counted_and_end_a_run():
     with pytest.raises(errors.AnswerShapeError, match="complex"):
         minimize(quadratic, np.zeros(D), k=2, method="iht", gradient=lambda x: x + 1j)
     with pytest.raises(errors.ParameterTypeError, match="complex"):
-        minimize(quadratic, np.zeros(D) + 1j, k=2)
+        minimize(quadratic, np.zeros(D) + 1j, k=2, method="szoht")
 
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_target_counts_whatever_the_order_of_the_rules(swap):
     rules = Iterations(1), Target(1e9)
     stop = rules[1] | rules[0] if swap else rules[0] | rules[1]
-    result = minimize(quadratic, np.zeros(D), k=2, stop=stop, rng=0)
+    result = minimize(quadratic, np.zeros(D), k=2, stop=stop, rng=0, method="szoht")
     assert result.status is Status.TARGET
 
 
@@ -176,7 +188,9 @@ def test_ctrl_c_counts_every_call():
             raise KeyboardInterrupt
         return quadratic(x)
 
-    result = minimize(fun, np.zeros(D), k=2, options={"q": 10}, max_queries=500, rng=0)
+    result = minimize(
+        fun, np.zeros(D), k=2, options={"q": 10}, max_queries=500, rng=0, method="szoht"
+    )
     assert result.status is Status.INTERRUPTED
     assert result.nfev == 57 == result.history["queries"][-1]
 
@@ -188,7 +202,12 @@ def test_samples_cannot_be_scribbled_on():
         return quadratic(x)
 
     options = {"q": 4, "sampler": Minibatch(size=2)}
-    assert minimize(fun, np.zeros(D), k=2, n_samples=9, options=options, max_iterations=2).nit == 2
+    assert (
+        minimize(
+            fun, np.zeros(D), k=2, n_samples=9, options=options, max_iterations=2, method="szoht"
+        ).nit
+        == 2
+    )
 
 
 @pytest.mark.filterwarnings("ignore::szoht.errors.RoundingWarning")
@@ -196,7 +215,14 @@ def test_samples_cannot_be_scribbled_on():
 def test_schedules_that_run_out_say_so(name):
     options = {"q": 4, "step_size": 1e-3, name: Geometric(start=1e-2, ratio=1e-30)}
     with pytest.raises(errors.ParameterError, match=f"`{name}` .* at iteration"):
-        minimize(lambda x: float(x[0]), np.zeros(3), k=1, options=options, max_iterations=40)
+        minimize(
+            lambda x: float(x[0]),
+            np.zeros(3),
+            k=1,
+            options=options,
+            max_iterations=40,
+            method="szoht",
+        )
 
 
 def test_a_callback_that_raises_leaves_a_run_that_can_go_on():
@@ -211,13 +237,20 @@ def test_a_callback_that_raises_leaves_a_run_that_can_go_on():
         max_iterations=3,
         rng=0,
         callback=callback,
+        method="szoht",
     )
     with pytest.raises(OSError, match="disk full"):
         run.tell([quadratic(x) for x in run.ask().points()])
     while not run.done:
         run.tell([quadratic(x) for x in run.ask().points()])
     other = minimize(
-        quadratic, np.zeros(D), k=2, options={"q": 4, "step_size": 0.05}, max_iterations=3, rng=0
+        quadratic,
+        np.zeros(D),
+        k=2,
+        options={"q": 4, "step_size": 0.05},
+        max_iterations=3,
+        rng=0,
+        method="szoht",
     )
     assert np.array_equal(run.result.x, other.x)
 
@@ -229,14 +262,27 @@ def test_candidates_of_a_search_are_one_call():
         sizes.append(len(points))
         return ((points - 1) ** 2).sum(axis=1)
 
-    minimize(fun, np.zeros(D), k=2, options={"q": 10}, vectorized=True, max_iterations=2, rng=0)
+    minimize(
+        fun,
+        np.zeros(D),
+        k=2,
+        options={"q": 10},
+        vectorized=True,
+        max_iterations=2,
+        rng=0,
+        method="szoht",
+    )
     assert sizes == [0, 11, 17, 11, 3]
 
 
 def test_single_precision_is_noticed():
     with pytest.warns(errors.RoundingWarning, match="precision of f"):
         minimize(
-            lambda x: np.float32(100 + ((x - 1) ** 2).sum()), np.zeros(D), k=2, max_queries=300
+            lambda x: np.float32(100 + ((x - 1) ** 2).sum()),
+            np.zeros(D),
+            k=2,
+            max_queries=300,
+            method="szoht",
         )
 
 
@@ -253,21 +299,28 @@ def test_single_precision_is_noticed():
 )
 def test_wrong_kinds_are_named(arguments, error, message):
     with pytest.raises(error, match=message):
-        minimize(lambda x: pytest.fail("a query was spent"), np.zeros(D), **arguments)
+        minimize(
+            lambda x: pytest.fail("a query was spent"), np.zeros(D), **arguments, method="szoht"
+        )
 
 
 def test_ask_tell_checks_its_own_arguments():
     with pytest.raises(errors.ParameterError, match="`on_error`"):
-        AskTell(np.zeros(3), k=1, on_error="ignore")
+        AskTell(np.zeros(3), k=1, on_error="ignore", method="szoht")
     with pytest.raises(errors.AnswerShapeError, match="array of numbers"):
-        AskTell(np.zeros(3), k=1).tell([[1], [1, 2], 3])
+        AskTell(np.zeros(3), k=1, method="szoht").tell([[1], [1, 2], 3])
 
 
 @pytest.mark.parametrize(("value", "fails"), [(10**400, True), (np.True_, False), (True, False)])
 def test_unusual_numbers(value, fails):
     with np.errstate(all="ignore"):
         result = minimize(
-            lambda x: value, np.zeros(3), k=1, options={"support_size": 1, "q": 2}, max_queries=30
+            lambda x: value,
+            np.zeros(3),
+            k=1,
+            options={"support_size": 1, "q": 2},
+            max_queries=30,
+            method="szoht",
         )
     assert (result.status is Status.FAILED) == fails
 

@@ -16,7 +16,7 @@ def quadratic(x):
 
 def run(**options):
     settings = {"k": 2, "options": {"q": 8}, "rng": 0} | options
-    return minimize(quadratic, np.zeros(12), **settings)
+    return minimize(quadratic, np.zeros(12), **settings, method="szoht")
 
 
 def test_queries():

@@ -8,7 +8,7 @@ from szoht.operators.base import Operator
 from szoht.queries import Answer, Estimate, Plan
 from szoht.types import Vector
 
-__all__ = ["Algorithm", "Measured", "Memory", "State"]
+__all__ = ["Algorithm", "Measured", "Memory", "PathPoint", "State"]
 
 Memory: TypeAlias = Any
 """What a part carries from one iteration to the next: None, numbers, arrays, or a frozen record."""
@@ -20,6 +20,14 @@ class Measured(NamedTuple):
     x: Vector
     value: float
     exact: bool = True
+
+
+class PathPoint(NamedTuple):
+    """The best point found with at most ``k`` non-zeros, and its value."""
+
+    k: int
+    x: Vector
+    fun: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,6 +50,7 @@ class State:
     best: Measured | None = None
     finished: bool = False
     explanation: tuple[str, ...] = ()
+    path: tuple[PathPoint, ...] = ()
     rounding: float = 0.0
     slope: float = 0.0
 

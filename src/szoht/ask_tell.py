@@ -80,7 +80,7 @@ class AskTell:
         *,
         k: int | None = None,
         constraint: Operator | None = None,
-        method: str | Algorithm = "szoht",
+        method: str | Algorithm = "auto",
         options: Mapping[str, Any] | None = None,
         max_queries: int | None = None,
         max_iterations: int | None = None,
@@ -267,6 +267,7 @@ class AskTell:
             history=self._recorder.history,
             failure=self._failure,
             explain=self._state.explanation,
+            path=self._state.path,
         )
 
     def _go_on(self, status: Status | None) -> None:

@@ -26,7 +26,7 @@ def minimize(
     *,
     k: int | None = None,
     constraint: Operator | None = None,
-    method: str | Algorithm = "szoht",
+    method: str | Algorithm = "auto",
     options: Mapping[str, Any] | None = None,
     max_queries: int | None = None,
     max_iterations: int | None = None,
@@ -56,12 +56,13 @@ def minimize(
         outside it.
     k : int
         At most this many entries of x are non-zero, in [1, d]; short for
-        ``constraint=Sparse(k)``.
+        ``constraint=Sparse(k)``. If neither is given, the default method walks a path over k and
+        chooses the knee; see ``result.path``.
     constraint : Operator
         A set or penalty in place of ``Sparse(k)``, such as ``SparseBox(k, low, high)``.
     method : str or Algorithm
         A name in `szoht.algorithms.METHODS`, or an algorithm object, which then holds the
-        constraint itself.
+        constraint itself. The default needs no parameters; ``result.explain`` says what it did.
     options : dict
         Parameters of the named method, such as ``{"q": 50, "mu": 1e-4}``.
     max_queries : int
@@ -77,7 +78,7 @@ def minimize(
         ``fun`` takes points of shape (m, d) and returns (m,).
     n_samples : int
         ``fun(x, sample)`` is a mean over the components listed in ``sample``, of which there are
-        this many. The default sampler is ``Minibatch(size=32)``.
+        this many. Most methods draw minibatches of 32; the default solves on growing parts.
     stochastic : bool
         ``fun(x, sample)`` takes its noise from ``sample``, integers by default drawn by
         ``Seeds()``. All points of one difference share one sample.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from szoht.algorithm import Measured
+from szoht.algorithm import Measured, PathPoint
 from szoht.queries import Answer, Plan
 from szoht.types import Indices, Vector
 
@@ -150,6 +150,9 @@ class Result:
         The evaluation that ended the run, if one did.
     explain
         What the algorithm did and why, one line per decision, if it decides anything.
+    path
+        When no k was given: the best point for each k that was tried, with ``k``, ``x`` and
+        ``fun``; ``x`` of the result is that of the knee.
     seed
         The integer that repeats this run when passed as ``rng``.
     """
@@ -169,11 +172,17 @@ class Result:
     history: dict[str, Any] = field(repr=False)
     failure: Failure | None = None
     explain: tuple[str, ...] = field(default=(), repr=False)
+    path: tuple[PathPoint, ...] = field(default=(), repr=False)
 
     @cached_property
     def support(self) -> Indices:
         """The non-zero coordinates of ``x``."""
         return np.flatnonzero(self.x)
+
+    @property
+    def knee(self) -> int | None:
+        """The k that was chosen from the path, if there is one."""
+        return next((point.k for point in self.path if point.x is self.x), None)
 
     def __str__(self) -> str:
         rows = {
@@ -190,6 +199,8 @@ class Result:
         }
         if self.njev:
             rows["njev"] = f"{self.njev} gradients"
+        if self.path:
+            rows["path"] = f"k from {self.path[0].k} to {self.path[-1].k}, knee at {self.knee}"
         if self.counts.failures:
             rows["failures"] = self.counts.failures
         return "\n".join(f"{name:>9}: {value}" for name, value in rows.items())

@@ -15,9 +15,10 @@ from weakref import WeakKeyDictionary
 
 from szoht._random import Key
 from szoht._validate import frozen
-from szoht.algorithm import Measured, State
+from szoht.algorithm import Measured, PathPoint, State
 from szoht.operators.base import Operator
 from szoht.queries import Answer, Plan, Query
+from szoht.samplers import Seeds
 from szoht.types import Sample, Vector
 
 __all__ = ["Conversation", "Notebook", "Scripted"]
@@ -32,11 +33,14 @@ class Notebook:
     seed: int
     x: Vector
     sample: Sample
+    n_samples: int | None = None
+    seeded: bool = False
     iteration: int = 0
     draws: int = 0
     best: Measured | None = None
     measured: Measured | None = None
     lines: list[str] = field(default_factory=list)
+    path: list[PathPoint] = field(default_factory=list)
 
     def key(self) -> Key:
         """Return an address that was not used before."""
@@ -51,6 +55,10 @@ class Notebook:
         if self.best is None or value < self.best.value:
             self.best = self.measured
 
+    def forget(self) -> None:
+        """Forget the best point: from now on values are those of another function."""
+        self.best = self.measured = None
+
     def move(self, x: Vector, value: float) -> None:
         """Make a feasible point the iterate and count an iteration."""
         self.note(x, value)
@@ -63,7 +71,13 @@ class Notebook:
 
     def query(self, x: Vector) -> Query:
         """Return the query that measures ``x`` alone."""
-        return Query(base=frozen(x), sample=self.sample)
+        return Query(base=frozen(x), sample=self.next_sample())
+
+    def next_sample(self) -> Sample:
+        """Return what the next query is about: the same as always, or a fresh seed."""
+        if not self.seeded:
+            return self.sample
+        return Seeds().draw(self.key(), None)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -97,7 +111,7 @@ class Scripted(ABC):
 
     @abstractmethod
     def sample(self, seed: int, n_samples: int | None) -> Sample:
-        """Return the sample that the whole conversation is about."""
+        """Return the sample that the conversation is about, at first."""
 
     def init(self, x0: Vector, *, seed: int, n_samples: int | None = None) -> ScriptState:
         """Return the state at the start."""
@@ -128,6 +142,7 @@ class Scripted(ABC):
             best=notebook.best,
             measured=notebook.measured,
             explanation=tuple(notebook.lines),
+            path=tuple(notebook.path),
             finished=talk.plan is None,
         )
         _TALKS[told] = talk
@@ -148,7 +163,9 @@ class Scripted(ABC):
         talk = _TALKS.get(state)
         if talk is None:
             sample = self.sample(state.seed, state.n_samples)
-            notebook = Notebook(seed=state.seed, x=state.start, sample=sample)
+            notebook = Notebook(
+                seed=state.seed, x=state.start, sample=sample, n_samples=state.n_samples
+            )
             script = self.script(notebook)
             talk = _Talk(notebook, script, next(script, None))
             for answers in state.transcript:

@@ -8,9 +8,9 @@ import pytest
 from szoht import AskTell, L1Ball, Sparse, SparseBox, Status, algorithms, minimize
 from szoht._random import Key
 from szoht.algorithms.automatic import Auto
-from szoht.algorithms.automatic.measure import Measurements, signs
+from szoht.algorithms.automatic.measure import Gauge, Measurements, Point, axis_slopes, signs
 from szoht.algorithms.automatic.recover import gather, recover
-from szoht.algorithms.automatic.restricted import Point, Problem, exchanged, minimise_on
+from szoht.algorithms.automatic.restricted import Problem, conditional, exchanged, minimise_on
 from szoht.algorithms.automatic.restricted import free_slopes as resting
 from szoht.directions import Drawn, RademacherLaw
 from szoht.queries import Answer, Plan
@@ -114,7 +114,7 @@ def test_noise_is_measured_and_respected():
     )
     assert np.array_equal(result.support, [3, 50, 120])
     assert ((result.x - y) ** 2).sum() < 5e-3
-    assert "differs by" in result.explain[0]
+    assert "values differ by" in result.explain[0]
 
 
 def test_functions_that_are_undefined_somewhere():
@@ -130,7 +130,7 @@ def test_functions_that_are_undefined_somewhere():
     assert np.allclose(result.x, y, atol=1e-3)
 
 
-@pytest.mark.parametrize(("d", "reached"), [(12, 0.1), (150, 0.45)])
+@pytest.mark.parametrize(("d", "reached"), [(12, 0.01), (150, 0.01)])
 def test_step_functions_have_no_slopes_but_values(d, reached):
     """The share of wrong signs: flat almost everywhere, so the radius must grow until it is not."""
     rng = np.random.default_rng(d)
@@ -145,7 +145,7 @@ def test_step_functions_have_no_slopes_but_values(d, reached):
     start = np.zeros(d)
     start[5] = 1.0
     result = minimize(errors, start, k=2, method="auto", max_queries=3_000, rng=0)
-    assert "values do not change over less" in result.explain[0]
+    assert "values do not change over" in result.explain[0]
     assert errors(start) > 0.46
     assert result.fun < reached
 
@@ -159,7 +159,7 @@ def test_exchanges_free_a_support_that_slopes_leave_frozen():
 
     result = minimize(f, np.zeros(12), k=1, method="auto", max_queries=5_000, rng=0)
     assert result.support.tolist() == [1]
-    assert any("exchanged for 1" in line for line in result.explain)
+    assert any("exchanged for [1]" in line for line in result.explain)
 
 
 def test_the_start_counts():
@@ -189,11 +189,33 @@ def notebook(d):
 
 def test_signs_are_asked_at_the_radius_and_give_slopes():
     g = np.arange(1.0, 26.0)
-    measured, points = drive(signs(notebook(25), np.zeros(25), 0.0, 1e-3, 7), lambda x: g @ x)
+    gauge = Gauge(radius=1e-6, span=1e-3)
+    talk = signs(notebook(25), Point(np.zeros(25), 0.0), gauge, 7)
+    measured, points = drive(talk, lambda x: g @ x)
     assert np.allclose(np.linalg.norm(points, axis=1), 1e-3)
     rows = measured.columns(np.arange(25))
     assert np.allclose(measured.slopes, rows @ g)
     assert np.allclose(measured.correlate(np.ones(7)), rows.sum(axis=0))
+
+
+def test_long_differences_do_not_see_curvature():
+    """Along signs and axes alike: a quadratic's slopes are exact over any length."""
+    g = np.arange(1.0, 26.0)
+
+    def f(x):
+        return float(g @ x) + 3.0 * float(x @ x)
+
+    gauge = Gauge(radius=0.5, span=2.0, rough=True)
+    point = Point(np.zeros(25), f(np.zeros(25)))
+    measured, _ = drive(signs(notebook(25), point, gauge, 40), f)
+    rows = measured.columns(np.arange(25))
+    assert np.allclose(measured.slopes, rows @ g - (rows @ g).mean())
+    slopes, points = drive(axis_slopes(notebook(25), point, gauge, np.array([3, 4])), f)
+    assert np.allclose(slopes, g[[3, 4]])
+    assert len(points) == 4
+    scanned, points = drive(axis_slopes(notebook(25), point, gauge, np.arange(25), scan=True), f)
+    assert np.allclose(scanned, g - np.median(g))
+    assert len(points) == 25
 
 
 def free(count):
@@ -214,8 +236,7 @@ def test_quasi_newton_learns_the_curvature():
             notebook(5),
             start,
             support,
-            radius=1e-7,
-            noise=0.0,
+            gauge=Gauge(radius=1e-7, span=1e-7),
             steps=30,
             accuracy=1e-6,
             bounds=free(2),
@@ -233,7 +254,12 @@ def test_a_hopeless_solve_is_given_up():
         return 5 + 0.5 * float(((x - 1) ** 2).sum())
 
     start = Point(np.zeros(4), f(np.zeros(4)))
-    settings = {"radius": 1e-6, "noise": 0.0, "steps": 20, "accuracy": 1e-6, "bounds": free(4)}
+    settings = {
+        "gauge": Gauge(radius=1e-6, span=1e-6),
+        "steps": 20,
+        "accuracy": 1e-6,
+        "bounds": free(4),
+    }
     guess = np.eye(4)
     given_up, few = drive(
         minimise_on(notebook(4), start, np.arange(4), inverse=guess, goal=-9.0, **settings), f
@@ -257,6 +283,15 @@ def test_an_inverse_hessian_is_carried_over():
     inverse = np.array([[2.0, 1.0], [1.0, 4.0]])
     after = exchanged(inverse, np.array([3, 8]), np.array([1, 8]))
     assert np.array_equal(after, [[3.0, 0.0], [0.0, 4.0]])
+
+
+def test_an_inverse_hessian_of_part_with_the_rest_fixed():
+    rng = np.random.default_rng(0)
+    root = rng.standard_normal((5, 5))
+    hessian = root @ root.T + np.eye(5)
+    keep = np.array([0, 2, 3])
+    part = conditional(np.linalg.inv(hessian), keep)
+    assert np.allclose(part, np.linalg.inv(hessian[np.ix_(keep, keep)]))
 
 
 def test_small_dimensions_are_measured_axis_by_axis():
@@ -284,7 +319,7 @@ def test_it_ends_by_itself_and_says_so():
     assert result.status is Status.CONVERGED
     assert result.success
     assert result.nfev < 5_000
-    assert "in vain" in result.explain[-1]
+    assert "done" in result.explain[-1]
     assert np.allclose(result.x, y, atol=1e-5)
 
 
@@ -337,8 +372,24 @@ def test_recovery_is_exact_on_sparse_and_honest_on_dense_gradients():
     assert np.array_equal(found.support[order], [4, 99, 300])
     assert np.allclose(found.slopes[order], [1.0, -2.0, 0.5])
     assert found.error < 1e-10
+    assert found.believed
     dense = recover(measure(rng.standard_normal(500), 40), 6)
     assert dense.error > 0.5
+    assert not dense.believed
+
+
+def test_recovery_allows_for_noise_and_for_no_more():
+    rng = np.random.default_rng(2)
+    sparse = np.zeros(500)
+    sparse[[4, 99, 300]] = [1.0, -2.0, 1.5]
+    exact = measure(sparse, 80)
+    ((drawn, y),) = exact.batches
+    noisy = Measurements(((drawn, y + 0.5 * rng.standard_normal(80)),))
+    assert not recover(noisy, 6).believed
+    found = recover(noisy, 6, noise=0.5)
+    assert found.believed
+    assert set(found.support) == {4, 99, 300}
+    assert not recover(measure(rng.standard_normal(500), 80), 6, noise=0.5).believed
 
 
 def test_recovery_of_nothing():
@@ -357,7 +408,7 @@ def test_evidence_adds_up_with_the_right_scale():
     rest = np.setdiff1d(np.arange(60), known)
     noise = np.linalg.norm(g[rest]) / np.sqrt(200) * np.sqrt(0.3 / 1.7)
     assert np.abs(evidence.slopes - g)[rest].max() < 5 * noise
-    assert np.abs(evidence.slopes[known]).max() < 5 * noise
+    assert np.abs(evidence.slopes - g)[known].max() < 5 * noise
 
 
 class Counter(Scripted):

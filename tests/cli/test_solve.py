@@ -46,6 +46,8 @@ def test_the_same_numbers_as_in_python(szoht, tmp_path):
         600,
         "--seed",
         0,
+        "--method",
+        "szoht",
         "--option",
         "q=20",
         "--quiet",
@@ -56,7 +58,9 @@ def test_the_same_numbers_as_in_python(szoht, tmp_path):
     assert "2 non-zeros" in run.output
     stored = json.loads((tmp_path / "result.json").read_text())
     fun = sys.modules["simulator_for_cli"].fun
-    ours = minimize(fun, np.zeros(30), k=2, max_queries=600, rng=0, options={"q": 20})
+    ours = minimize(
+        fun, np.zeros(30), k=2, method="szoht", max_queries=600, rng=0, options={"q": 20}
+    )
     assert stored["support"] == ours.support.tolist() == [3, 17]
     assert stored["values"] == ours.x[ours.support].tolist()
     assert (stored["fun"], stored["nfev"], stored["seed"]) == (ours.fun, ours.nfev, 0)
@@ -127,7 +131,20 @@ def test_the_start_may_come_from_a_file(szoht, tmp_path):
         (["simulator_for_cli:fun", "--dim", 30, "-k", 31], "k=31"),
         (["simulator_for_cli:fun", "--dim", 30, "-k", 2, "--method", "magic"], "'magic'"),
         (["simulator_for_cli:fun", "--dim", 30, "-k", 2, "--option", "q"], "name=value"),
-        (["simulator_for_cli:fun", "--dim", 30, "-k", 2, "--option", "q=abc"], "q='abc'"),
+        (
+            [
+                "simulator_for_cli:fun",
+                "--dim",
+                "30",
+                "-k",
+                "2",
+                "--method",
+                "szoht",
+                "--option",
+                "q=abc",
+            ],
+            "q='abc'",
+        ),
         (["simulator_for_cli:fun", "--x0", "missing.npy", "-k", 2], "missing.npy"),
         (["simulator_for_cli:fun", "--x0", "simulator_for_cli.py", "-k", 2], "JSON list"),
     ],

@@ -94,7 +94,7 @@ def scipy_method(
     *,
     k: int | None = None,
     constraint: Operator | None = None,
-    method: str | Algorithm = "szoht",
+    method: str | Algorithm = "auto",
 ) -> ScipyMethod:
     """Return a ``method`` for `scipy.optimize.minimize` that keeps at most k non-zeros.
 

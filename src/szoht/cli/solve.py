@@ -34,7 +34,7 @@ def solve(
     k: Annotated[int | None, typer.Option("-k", help="Non-zeros at most.")] = None,
     method: Annotated[
         str, typer.Option("--method", help=f"One of {', '.join(algorithms.METHODS)}.")
-    ] = "szoht",
+    ] = "auto",
     option: Annotated[
         list[str] | None,
         typer.Option("--option", help="A parameter of the method, as name=value; repeatable."),

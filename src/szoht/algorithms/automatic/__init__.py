@@ -1,4 +1,5 @@
-"""The solver that needs no tuning, in parts: measure, recover, solve on a support."""
+"""The solver that needs no tuning."""
 
 from szoht.algorithms.automatic.factory import auto as auto
+from szoht.algorithms.automatic.path import AutoPath as AutoPath
 from szoht.algorithms.automatic.solver import Auto as Auto

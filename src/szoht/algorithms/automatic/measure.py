@@ -1,8 +1,8 @@
-"""Measurements of slopes: along random signs, and along the axes."""
+"""Measurements of slopes: along random signs, and along the axes, as far apart as makes sense."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -11,11 +11,34 @@ from szoht.queries import Answer, Plan, Query
 from szoht.scripted import Notebook
 from szoht.types import Indices, Vector
 
-__all__ = ["Measurements", "Talk", "axis_slopes", "signs", "value_at"]
+__all__ = ["Gauge", "Measurements", "Point", "Talk", "axis_slopes", "signs", "value_at"]
 
 T = TypeVar("T")
 Talk: TypeAlias = Generator[Plan, Sequence[Answer], T]
 """A piece of a conversation that ends with a result."""
+
+
+class Point(NamedTuple):
+    """A point and its value."""
+
+    x: Vector
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gauge:
+    """How far apart two values must be taken for their difference to mean something.
+
+    ``radius`` is the length of a difference along an axis, ``span`` along a vector of signs.
+    ``rough`` says that these are long because values are noisy or change in steps: curvature then
+    shows, and is taken out by central differences or by what all differences have in common.
+    ``noise`` is the standard deviation of a value.
+    """
+
+    radius: float
+    span: float
+    noise: float = 0.0
+    rough: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,24 +78,39 @@ class Measurements:
         return np.concatenate(rows)
 
 
-def signs(
-    notebook: Notebook, x: Vector, value: float, radius: float, count: int
-) -> Talk[Measurements]:
-    """Measure ``count`` slopes at ``x`` along random signs; failed ones count as zero."""
-    drawn = Drawn(law=RademacherLaw(), key=notebook.key(), d=x.size, count=count)
-    # a vector of signs is sqrt(d) long: move by `radius` in all
-    step = radius / np.sqrt(x.size)
-    y = yield from _slopes(notebook, x, value, drawn, step)
-    return Measurements(((drawn, y),))
+def signs(notebook: Notebook, point: Point, gauge: Gauge, count: int) -> Talk[Measurements]:
+    """Measure ``count`` slopes along random signs; failed ones count as zero.
+
+    Long differences are centred: ``(f(x + h u) - f(x)) / h = <u, g> + h u'Hu / 2``, and for signs
+    the last term is ``h tr(H) / 2`` in the mean, the same for all. The error of f(x) goes with it.
+    """
+    drawn = Drawn(law=RademacherLaw(), key=notebook.key(), d=point.x.size, count=count)
+    # a vector of signs is sqrt(d) long: move by `span` in all
+    y = yield from _forward(notebook, point, drawn, gauge.span / np.sqrt(point.x.size))
+    return Measurements(((drawn, y - y.mean() if gauge.rough else y),))
 
 
 def axis_slopes(
-    notebook: Notebook, x: Vector, value: float, radius: float, support: Indices
+    notebook: Notebook, point: Point, gauge: Gauge, support: Indices, *, scan: bool = False
 ) -> Talk[Vector]:
-    """Measure the slopes at ``x`` along the axes ``support``."""
+    """Measure the slopes along the axes ``support``, one query each, or two where f is rough.
+
+    A ``scan`` compares many axes with each other. It costs one query each also where f is rough,
+    and takes out what they have in common, as `signs` does.
+    """
     indices = np.asarray(support)[:, np.newaxis]
-    axes = Explicit(d=x.size, indices=indices, values=np.ones(indices.shape))
-    return (yield from _slopes(notebook, x, value, axes, radius))
+    ones = np.ones(indices.shape)
+    axes = Explicit(d=point.x.size, indices=indices, values=ones)
+    if not gauge.rough:
+        return (yield from _forward(notebook, point, axes, gauge.radius))
+    if scan:
+        slopes = yield from _forward(notebook, point, axes, gauge.radius)
+        return slopes - np.median(slopes)
+    both = Explicit(
+        d=point.x.size, indices=np.vstack([indices, indices]), values=np.vstack([ones, -ones])
+    )
+    there, back = np.split((yield from _forward(notebook, point, both, gauge.radius)), 2)
+    return 0.5 * (there - back)
 
 
 def value_at(notebook: Notebook, x: Vector) -> Talk[float]:
@@ -81,12 +119,18 @@ def value_at(notebook: Notebook, x: Vector) -> Talk[float]:
     return float(answer.values[0])
 
 
-def _slopes(
-    notebook: Notebook, x: Vector, value: float, directions: Directions, step: float
-) -> Talk[Vector]:
+def _forward(notebook: Notebook, point: Point, directions: Directions, step: float) -> Talk[Vector]:
+    # differences are taken between values with the same seed, so a fresh seed needs f(x) again
     query = Query(
-        base=x, sample=notebook.sample, directions=directions, radius=step, with_base=False
+        base=point.x,
+        sample=notebook.next_sample(),
+        directions=directions,
+        radius=step,
+        with_base=notebook.seeded,
     )
     (answer,) = yield Plan(queries=(query,))
-    slopes = (answer.values - value) / step
+    value, values = point.value, answer.values
+    if notebook.seeded:
+        value, values = values[0], values[1:]
+    slopes = (values - value) / step
     return np.where(np.isfinite(slopes), slopes, 0.0)

@@ -4,24 +4,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht.algorithms.automatic.measure import Talk, axis_slopes, value_at
+from szoht.algorithms.automatic.measure import Gauge, Point, Talk, axis_slopes, value_at
 from szoht.scripted import Notebook
 from szoht.types import Indices, Vector
 
-__all__ = ["Point", "Problem", "Solved", "exchanged", "free_slopes", "minimise_on"]
+__all__ = ["Problem", "Solved", "conditional", "exchanged", "free_slopes", "minimise_on"]
 
 ARMIJO = 1e-4
 LONGEST = 10.0
 
 HOPE = 3.0
 """How many times the decrease that the quadratic model promises a solve may still hope for."""
-
-
-class Point(NamedTuple):
-    """A point and its value."""
-
-    x: Vector
-    value: float
 
 
 class Solved(NamedTuple):
@@ -45,8 +38,7 @@ def minimise_on(
     start: Point,
     support: Indices,
     *,
-    radius: float,
-    noise: float,
+    gauge: Gauge,
     steps: int,
     accuracy: float,
     bounds: tuple[Vector, Vector],
@@ -66,7 +58,7 @@ def minimise_on(
     problem = Problem(notebook, support, *bounds)
     point = start
     if slopes is None:
-        slopes = yield from axis_slopes(notebook, point.x, point.value, radius, support)
+        slopes = yield from axis_slopes(notebook, point, gauge, support)
     first = float(np.linalg.norm(slopes))
     for _ in range(steps):
         free = free_slopes(problem, point.x, slopes)
@@ -77,11 +69,11 @@ def minimise_on(
             break
         scale = _first_length(point, support, slopes) if inverse is None else 1.0
         moved = yield from _line_search(problem, point, scale * direction, slopes)
-        if not moved.value < point.value - noise:
+        if not moved.value < point.value - 2 * gauge.noise:
             break
         if feasible:
             notebook.note(moved.x, moved.value)
-        after = yield from axis_slopes(notebook, moved.x, moved.value, radius, support)
+        after = yield from axis_slopes(notebook, moved, gauge, support)
         inverse = _update(inverse, (moved.x - point.x)[support], after - slopes)
         point, slopes = moved, after
         if np.linalg.norm(slopes) <= accuracy * first:
@@ -147,4 +139,17 @@ def exchanged(inverse: Vector, before: Indices, after: Indices) -> Vector:
     result = np.eye(after.size) * float(np.mean(np.diag(inverse)))
     _, old, new = np.intersect1d(before, after, return_indices=True)
     result[np.ix_(new, new)] = inverse[np.ix_(old, old)]
+    return result
+
+
+def conditional(inverse: Vector, keep: Indices) -> Vector:
+    """Return the inverse Hessian of what is kept, the rest being fixed.
+
+    With B the inverse Hessian of all, it is the Schur complement B_kk - B_kr B_rr^-1 B_rk.
+    """
+    rest = np.setdiff1d(np.arange(inverse.shape[0]), keep)
+    across = inverse[np.ix_(keep, rest)]
+    result: Vector = inverse[np.ix_(keep, keep)] - across @ np.linalg.solve(
+        inverse[np.ix_(rest, rest)], across.T
+    )
     return result

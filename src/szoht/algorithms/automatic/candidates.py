@@ -1,0 +1,157 @@
+"""Which coordinates to try: by sparse recovery, by the matched filter, or along all axes."""
+
+import math
+
+import numpy as np
+
+from szoht.algorithms.automatic.gauge import longer
+from szoht.algorithms.automatic.measure import (
+    Measurements,
+    Point,
+    Talk,
+    axis_slopes,
+    signs,
+    value_at,
+)
+from szoht.algorithms.automatic.recover import Recovery, gather, recover
+from szoht.algorithms.automatic.search import Candidates, Search
+from szoht.operators.base import largest
+from szoht.types import Indices
+
+__all__ = ["find_candidates"]
+
+FEW, MANY, FILTER = 1.3, 2.9, 4.0
+"""Measurements for sparse recovery at first and at most, and for the matched filter, in units of
+k (1 + log(d / k)). The last is doubled after each round in vain."""
+
+DENSE = 3.0
+"""A gradient that is not sparse is measured along all axes if that costs this many times the
+matched filter at most: its slopes are then exact."""
+
+RACES, HEAT = 2, 2
+"""How often the coordinates that the filter puts first are measured, and how many, times k."""
+
+
+def find_candidates(search: Search, point: Point, current: Indices) -> Talk[Candidates]:
+    """Find coordinates to try besides the ``current`` ones."""
+    k, d = search.k, point.x.size
+    unit = k * (1 + math.log(d / k))
+    most = math.ceil(FILTER * unit * 2**search.in_vain)
+    affordable = d <= DENSE * most
+    if most >= d or (affordable and search.dense):
+        return (yield from _axes(search, point, current))
+    if search.filtering:  # the gradient was not sparse last time, so the filter needs them all
+        measured = yield from signs(search.notebook, point, search.gauge, most)
+    else:
+        few = math.ceil(FEW * unit)
+        measured = yield from signs(search.notebook, point, search.gauge, few // 2)
+        yield from _glance(search, point, measured)
+        measured = yield from _more(search, point, measured, few - few // 2)
+    if not measured.slopes.any() and (yield from _lengthen(search, point)):
+        return (yield from find_candidates(search, point, current))
+    enough = min(MANY * unit, d / 2) if affordable else MANY * unit
+    noise = search.gauge.noise / search.gauge.span * math.sqrt(d)
+    while True:
+        recovery = recover(measured, 2 * k, noise)
+        size = measured.slopes.size
+        if recovery.believed:
+            return _recovered(search, recovery, current, size)
+        yield from _glance(search, point, measured)
+        if size >= enough:
+            break
+        measured = yield from _more(search, point, measured, max(4, size // 3))
+    if affordable:
+        search.dense = True
+        return (yield from _axes(search, point, current))
+    measured = yield from _more(search, point, measured, most - size)
+    return (yield from _filtered(search, point, current, measured))
+
+
+def _more(search: Search, point: Point, so_far: Measurements, count: int) -> Talk[Measurements]:
+    if count <= 0:
+        return so_far
+    return so_far.more((yield from signs(search.notebook, point, search.gauge, count)))
+
+
+def _glance(search: Search, point: Point, measured: Measurements) -> Talk[None]:
+    """Move the k coordinates that look steepest as far as the point is large: one query.
+
+    It seldom helps, but costs next to nothing; and where any large move in the right direction
+    is enough, as when a classifier is to be misled, it ends the search early.
+    """
+    slopes = measured.correlate(measured.slopes)
+    steepest = largest(np.abs(slopes), search.k)
+    size = max(1.0, float(np.abs(point.x).max()))
+    x = point.x.copy()
+    x[steepest] -= size * slopes[steepest] / np.abs(slopes).max()
+    x = search.operator.prox(x, 0.0)
+    search.notebook.note(x, (yield from value_at(search.notebook, x)))
+
+
+def _axes(search: Search, point: Point, current: Indices) -> Talk[Candidates]:
+    d = point.x.size
+    slopes = yield from axis_slopes(search.notebook, point, search.gauge, np.arange(d), scan=True)
+    if not slopes.any() and (yield from _lengthen(search, point)):
+        return (yield from _axes(search, point, current))
+    search.slopes, search.looking = slopes, d
+    search.trusted = search.exact = True
+    search.notebook.explain(f"all {d} slopes measured: random directions are no cheaper.")
+    return _chosen(search, search.steepest(slopes, current, 2 * search.k), current)
+
+
+def _filtered(
+    search: Search, point: Point, current: Indices, measured: Measurements
+) -> Talk[Candidates]:
+    """Race the coordinates that a matched filter points out against each other.
+
+    Those in front are measured, one query each; what they explain is taken out of the
+    measurements, which makes the others clearer; and so on.
+    """
+    known, slopes = current, np.empty(0)
+    if current.size:
+        slopes = yield from axis_slopes(search.notebook, point, search.gauge, current)
+    for _ in range(RACES):
+        front = search.steepest(
+            gather(measured, known, slopes, search.evidence).slopes, known, HEAT * search.k
+        )
+        more = yield from axis_slopes(search.notebook, point, search.gauge, front)
+        known, slopes = np.append(known, front), np.append(slopes, more)
+    search.evidence = gather(measured, known, slopes, search.evidence)
+    search.looking = measured.slopes.size + known.size
+    search.slopes, search.filtering = search.evidence.slopes, True
+    search.trusted, search.exact = search.in_vain > 1, False
+    search.slopes[known] = slopes
+    support = search.steepest(search.slopes, current, 2 * search.k)
+    search.notebook.explain(
+        f"{measured.slopes.size} measurements: the gradient is not sparse; the {support.size} "
+        "coordinates that stand out most are tried."
+    )
+    return _chosen(search, support, current)
+
+
+def _chosen(search: Search, support: Indices, current: Indices) -> Candidates:
+    """Hand over the slopes too, which are known at the iterate and need not be measured again."""
+    assert search.slopes is not None, "slopes have just been measured"  # noqa: S101
+    if search.gauge.rough:  # a scan is good enough to compare with, not to follow
+        return Candidates(support)
+    return Candidates(support, search.slopes[np.union1d(support, current)])
+
+
+def _recovered(search: Search, recovery: Recovery, current: Indices, size: int) -> Candidates:
+    """Keep the k steepest; slopes can be used as they are only if nothing else joins them."""
+    search.looking, search.trusted, search.exact, search.filtering = size, False, False, False
+    search.notebook.explain(
+        f"{size} measurements: the gradient is sparse (held-out error {recovery.error:.1e})."
+    )
+    steepest = np.sort(largest(np.abs(recovery.slopes), search.k))
+    order = steepest[np.argsort(recovery.support[steepest])]
+    support = recovery.support[order]
+    alone = bool(np.isin(current, support).all()) and not search.gauge.rough
+    return Candidates(support, recovery.slopes[order] if alone else None)
+
+
+def _lengthen(search: Search, point: Point) -> Talk[bool]:
+    found = yield from longer(search.notebook, point, search.gauge)
+    if found is not None:
+        search.gauge = found
+    return found is not None

@@ -1,0 +1,145 @@
+"""What a search knows, and the solves that all of its parts share."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from szoht.algorithms.automatic.measure import Gauge, Point, Talk
+from szoht.algorithms.automatic.recover import Evidence
+from szoht.algorithms.automatic.restricted import Solved, minimise_on
+from szoht.operators import Sparse, SparseBox
+from szoht.operators.base import largest
+from szoht.scripted import Notebook
+from szoht.types import Indices, Vector
+
+__all__ = ["GAIN", "Candidates", "Search"]
+
+STEPS = 20
+
+GAIN = 1e-5
+"""A round that gains less than this share of f was in vain."""
+
+
+class Candidates(NamedTuple):
+    """Coordinates worth trying, and the slopes at the iterate on all that will be solved for."""
+
+    support: Indices
+    slopes: Vector | None = None
+
+
+@dataclass(kw_only=True)
+class Search:
+    """What a search knows besides its notebook.
+
+    ``slopes`` are those of the last look; ``trusted`` says that they are as good as they will
+    get, ``exact`` that they were measured along all axes. Sparse recovery has failed where
+    measuring all axes is affordable (``dense``), or where it is not (``filtering``). ``looking``
+    counts the queries of that look. A gain counts if it exceeds the share ``gain`` of f, and
+    ``least``.
+    """
+
+    notebook: Notebook
+    operator: Sparse | SparseBox
+    gauge: Gauge
+    start: Point
+    gain: float = GAIN
+    least: float = 0.0
+    in_vain: int = 0
+    looking: int = 0
+    evidence: Evidence | None = None
+    slopes: Vector | None = None
+    dense: bool = False
+    filtering: bool = False
+    trusted: bool = False
+    exact: bool = False
+    inverse: Vector | None = None
+
+    @property
+    def k(self) -> int:
+        """How many coordinates may be non-zero."""
+        return self.operator.k
+
+    @property
+    def sure(self) -> bool:
+        """Whether another look from the same point would show nothing new."""
+        return self.exact and (not self.gauge.rough or self.in_vain > 1)
+
+    def begin(self, gain: float | None = None) -> None:
+        """Start to count rounds in vain; ``gain`` is the share of f that counts as gained."""
+        self.in_vain = 0
+        self.gain = GAIN if gain is None else gain
+
+    def worth(self, before: Point, after: Point) -> bool:
+        """Tell whether a step gained more than noise and rounding can explain."""
+        least = max(2 * self.gauge.noise, self.gain * abs(before.value), self.least)
+        return before.value - after.value > least
+
+    def kickable(self, point: Point) -> bool:
+        """Tell whether a support could be left for another one that might be better.
+
+        Where all slopes vanish, f cannot be lowered by any small change, sparse or not.
+        """
+        if not (self.exact and self.slopes is not None):
+            return False
+        support = np.flatnonzero(point.x)
+        slope = float(np.abs(np.delete(self.slopes, support)).max(initial=0.0))
+        size = max(1.0, float(np.abs(point.x).max()))
+        return support.size > 0 and slope * size > GAIN * abs(point.value)
+
+    def inverse_on(self, support: Indices) -> Vector | None:
+        """Return what is known of the inverse Hessian on a support of that size."""
+        known = self.inverse is not None and self.inverse.shape[0] == support.size
+        return self.inverse if known else None
+
+    def settle(self, point: Point, solved: Solved) -> Point:
+        """Return the better of a point and the end of a solve, keeping what the solve learnt."""
+        if not solved.point.value < point.value:
+            return point
+        self.inverse = solved.inverse
+        return solved.point
+
+    def steepest(self, slopes: Vector, without: Indices, count: int) -> Indices:
+        """Return the ``count`` coordinates of largest slope, some of them not counted."""
+        outside = np.abs(slopes)
+        outside[without] = 0.0
+        return largest(outside, count)
+
+    def solve(
+        self,
+        start: Point,
+        support: Indices,
+        *,
+        accuracy: float,
+        slopes: Vector | None = None,
+        inverse: Vector | None = None,
+        goal: float = -math.inf,
+        steps: int = STEPS,
+    ) -> Talk[Solved]:
+        """Minimise over ``support``; see `minimise_on`."""
+        feasible = support.size <= self.k
+        return (
+            yield from minimise_on(
+                self.notebook,
+                start,
+                support,
+                gauge=self.gauge,
+                steps=steps,
+                accuracy=accuracy,
+                bounds=self._bounds(support),
+                slopes=slopes,
+                inverse=inverse,
+                goal=goal,
+                feasible=feasible,
+            )
+        )
+
+    def _bounds(self, support: Indices) -> tuple[Vector, Vector]:
+        if isinstance(self.operator, Sparse):
+            return np.full(support.size, -np.inf), np.full(support.size, np.inf)
+        return _at(self.operator.low, support), _at(self.operator.high, support)
+
+
+def _at(bound: float | Vector, support: Indices) -> Vector:
+    return np.full(support.size, bound) if np.ndim(bound) == 0 else np.asarray(bound)[support]

@@ -1,0 +1,155 @@
+"""The default solver on stochastic objectives, and without a k."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from szoht import Status, minimize
+from szoht.algorithm import PathPoint
+from szoht.algorithms.automatic import AutoPath
+from szoht.algorithms.automatic.path import find_knee
+from szoht.algorithms.automatic.samples import first_size, part, sizes
+
+
+def truth(rng, d, k):
+    w = np.zeros(d)
+    w[rng.choice(d, k, replace=False)] = rng.choice([-1, 1], k) * rng.uniform(0.5, 1.5, k)
+    return w
+
+
+def regression(n, d, k, spread, seed=0):
+    rng = np.random.default_rng(seed)
+    a, w = rng.standard_normal((n, d)), truth(rng, d, k)
+    return a, w, a @ w + spread * rng.standard_normal(n)
+
+
+def test_a_finite_sum_is_solved_on_parts_first():
+    a, w, b = regression(4_000, 60, 3, 0.1)
+    sizes_seen = []
+
+    def fun(x, sample):
+        sizes_seen.append(sample.size)
+        return 0.5 * float(((a[sample] @ x - b[sample]) ** 2).mean())
+
+    result = minimize(
+        fun, np.zeros(60), k=3, method="auto", n_samples=4_000, max_queries=2_000_000, rng=0
+    )
+    assert np.array_equal(result.support, np.flatnonzero(w))
+    whole = 0.5 * float(((a @ result.x - b) ** 2).mean())
+    assert result.fun == pytest.approx(whole, rel=1e-12)
+    assert sorted(set(sizes_seen)) == [36, 144, 576, 4_000]
+    assert sizes_seen == sorted(sizes_seen)
+    assert any("144 of 4000 components" in line for line in result.explain)
+
+
+def test_the_best_point_on_a_part_is_not_compared_with_that_of_the_whole():
+    """The values on the first part are 100 lower, so that its points would always look better."""
+    y = np.zeros(30)
+    y[[4, 7]] = [1.0, -1.0]
+
+    def fun(x, sample):
+        return float(((x - y) ** 2).sum()) - (100.0 if sample.size < 1_000 else 0.0)
+
+    result = minimize(
+        fun, np.zeros(30), k=2, method="auto", n_samples=1_000, max_queries=500_000, rng=0
+    )
+    assert result.fun >= 0
+    assert np.allclose(result.x, y, atol=1e-4)
+
+
+def test_parts_grow_up_to_the_whole():
+    assert first_size(50, 10) == 50
+    assert list(sizes(50, 10)) == []
+    assert list(sizes(1_000, 3)) == [144, 1_000]
+    small, large = part(3, 1_000, 20), part(3, 1_000, 80)
+    assert set(small) < set(large)
+    assert np.unique(large).size == 80
+    assert np.array_equal(part(3, 100, 100), np.arange(100))
+
+
+def test_seeds_are_fresh_in_every_plan_and_shared_within_it():
+    y = np.zeros(200)
+    y[[4, 100]] = [1.0, -1.0]
+    seeds = []
+
+    def fun(x, sample):
+        seeds.append(int(sample[0]))
+        noise = np.random.default_rng(sample[0]).standard_normal()
+        return float(((x - y) ** 2).sum()) + 0.1 * noise
+
+    result = minimize(
+        fun, np.zeros(200), k=2, method="auto", stochastic=True, max_queries=1_500, rng=0
+    )
+    assert np.array_equal(result.support, [4, 100])
+    assert ((result.x - y) ** 2).sum() < 0.01
+    runs = 1 + np.count_nonzero(np.diff(seeds))
+    assert len(set(seeds)) == runs  # a seed never comes back
+    assert runs < len(seeds) / 3  # and serves many points
+
+
+def test_without_k_the_knee_is_found():
+    a, w, b = regression(120, 150, 5, 0.3)
+    result = minimize(
+        lambda x: 0.5 * float(((a @ x - b) ** 2).mean()),
+        np.zeros(150),
+        method="auto",
+        max_queries=20_000,
+        rng=0,
+    )
+    assert result.status is Status.CONVERGED
+    assert np.array_equal(result.support, np.flatnonzero(w))
+    assert result.knee == 5
+    ks = [point.k for point in result.path]
+    assert ks[: ks.index(5) + 2] == list(range(7))
+    values = [point.fun for point in result.path]
+    assert all(after <= 1.02 * before for before, after in pairwise(values))
+    assert all(np.count_nonzero(point.x) <= point.k for point in result.path)
+    assert "knee at 5" in str(result)
+    assert any(line.startswith("k = 5") for line in result.explain)
+
+
+def test_a_path_cut_short_is_still_a_path():
+    """Whatever the budget, the result is a measured point of the path so far."""
+    _, y = None, np.arange(40.0) % 7 - 3
+
+    def fun(x):
+        return float(((x - y) ** 2).sum())
+
+    for budget in (1, 5, 60, 200, 800):
+        result = minimize(fun, np.zeros(40), method="auto", max_queries=budget, rng=0)
+        assert result.fun == pytest.approx(fun(result.x), rel=1e-12)
+        assert result.nfev <= budget
+
+
+def test_a_path_from_a_start_that_is_not_zero():
+    y = np.zeros(60)
+    y[[4, 7, 20]] = [1.0, -1.0, 2.0]
+    start = np.zeros(60)
+    start[:12] = 0.5
+    result = minimize(
+        lambda x: float(((x - y) ** 2).sum()), start, method="auto", max_queries=5_000, rng=0
+    )
+    assert np.array_equal(result.support, [4, 7, 20])
+    assert result.path[0].k == 1
+
+
+def test_no_knee_in_too_short_a_path():
+    path = [PathPoint(k, np.zeros(3), 1.0 - k) for k in range(2)]
+    assert find_knee(path) == (1, 1.0)
+    assert find_knee(path[:1]) == (0, 1.0)
+
+
+def test_the_knee_is_where_gains_per_nonzero_drop_most():
+    curve = {0: 10.0, 1: 7.0, 2: 4.0, 3: 1.0, 6: 0.9, 12: 0.8}
+    path = [PathPoint(k, np.zeros(20), value) for k, value in curve.items()]
+    assert find_knee(path)[0] == 3
+    # a value above that of a smaller k counts as equal to it
+    path[4] = PathPoint(6, np.zeros(20), 1.5)
+    assert find_knee(path)[0] == 3
+
+
+def test_without_k_only_the_default_method_knows_what_to_do():
+    with pytest.raises(ValueError, match="exactly one of `k` and `constraint`"):
+        minimize(lambda x: 0.0, np.zeros(5), method="szoht")
+    assert isinstance(AutoPath(), AutoPath)
