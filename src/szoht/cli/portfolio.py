@@ -82,7 +82,7 @@ def portfolio(
     """Find the best portfolio of at most k assets; print weights, risk, return; draw frontiers.
 
     Per year, risk is multiplied by the square root of --periods and the mean return by --periods;
-    the Sharpe ratio is their quotient, with a riskless return of 0.
+    the Sharpe ratio is return by volatility, with a riskless return of 0.
     """
     try:
         if not periods > 0:
@@ -167,7 +167,7 @@ def _report(curves: _Curves, k: int, periods: float, objective: str) -> dict[str
         "weights": {names[i]: float(wanted.weights[i]) for i in held},
         "risk": risk,
         "return": expected,
-        "sharpe": expected / risk if risk > 0 else None,
+        "sharpe": expected / (wanted.volatility * math.sqrt(periods)),
         "risk_per_period": wanted.risk,
         "return_per_period": wanted.expected_return,
         "value": wanted.value,
@@ -206,8 +206,7 @@ def _summary_table(report: dict[str, Any], periods: float) -> Table:
         table.add_row(
             label, f"{100 * report[key]:.2f} %", f"{100 * report[key + '_per_period']:.3f} %"
         )
-    if report["sharpe"] is not None:
-        table.add_row("Sharpe ratio", f"{report['sharpe']:.2f}", "")
+    table.add_row("Sharpe ratio", f"{report['sharpe']:.2f}", "")
     table.add_row("gross exposure", f"{100 * report['gross']:.0f} %", "")
     return table
 

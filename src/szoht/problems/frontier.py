@@ -45,6 +45,12 @@ class Solution:
         return self.problem.risk(self.weights)
 
     @property
+    def volatility(self) -> float:
+        """Standard deviation of the return per period, whatever the risk is."""
+        covariance = self.problem.assets.covariance
+        return float(np.sqrt(self.weights @ covariance @ self.weights))
+
+    @property
     def expected_return(self) -> float:
         """Mean return per period."""
         return self.problem.expected_return(self.weights)

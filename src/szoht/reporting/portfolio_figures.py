@@ -61,6 +61,7 @@ def frontier_figure(
         ylabel=f"expected return {unit}",
         title=f"Least risk for a wanted return, at most {k} assets",
     )
+    right.xaxis.set_major_locator(MaxNLocator(6))
     right.xaxis.set_major_formatter(PercentFormatter(1.0))
     right.yaxis.set_major_formatter(PercentFormatter(1.0))
     return figure
