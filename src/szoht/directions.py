@@ -323,7 +323,7 @@ def weighted_sum(directions: Directions, weights: Vector, *, sparse: bool = Fals
 
 
 def _sparse_sum(directions: Directions, weights: Vector) -> Vector:
-    where, terms, row = [], [], 0
+    where, terms, row = [np.empty(0, dtype=np.intp)], [np.empty(0)], 0
     for indices, values in directions.slices(0, directions.count):
         assert indices is not None, "a part that stays sparse moves few coordinates"  # noqa: S101
         where.append(indices.ravel())

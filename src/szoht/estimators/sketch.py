@@ -10,7 +10,7 @@ import numpy as np
 from szoht._random import Key, Purpose
 from szoht._validate import check_integer
 from szoht.directions import Directions, Explicit, weighted_sum
-from szoht.estimators.differences import EPS, quotients_of
+from szoht.estimators.differences import EPS
 from szoht.hashed import NO_BIT, HashedSigns, hash_of
 from szoht.queries import Answer, Estimate, Plan, Query
 from szoht.schedules import Scheduled, at, check_scheduled
@@ -160,7 +160,8 @@ class Sketch:
             memory = self._spell(plan, answers, memory)
             done = not memory.spelt.size
         else:
-            memory = _learn(memory, memory.spelt, _slopes(plan, answers))
+            slopes = _slopes(plan.queries[-1], answers[-1], memory.value)
+            memory = _learn(memory, memory.spelt, slopes)
             done = True
         if not done:
             return None, memory
@@ -175,8 +176,9 @@ class Sketch:
         memory = replace(memory, value=value, step=Step.SPELL)
         if len(answers) > 2:  # noqa: PLR2004  (the base, the support, the buckets)
             own = plan.queries[1]
-            memory = _learn(memory, np.flatnonzero(own.base), _slopes(plan, answers, 1))
-        totals = _slopes(plan, answers)
+            slopes = _slopes(own, answers[1], value)
+            memory = _learn(memory, np.flatnonzero(own.base), slopes)
+        totals = _slopes(plan.queries[-1], answers[-1], value)
         spread = np.abs(answers[-1].values).max(initial=abs(value), where=_finite(answers[-1]))
         floor = ROUNDINGS * EPS * spread / plan.queries[-1].radius
         loudest = np.argsort(-np.abs(totals), kind="stable")[: self.count]
@@ -190,7 +192,8 @@ class Sketch:
     def _spell(self, plan: Plan, answers: Sequence[Answer], memory: Findings) -> Findings:
         directions = plan.queries[-1].directions
         assert isinstance(directions, HashedSigns), "only buckets are spelt"  # noqa: S101
-        responses = _slopes(plan, answers).reshape(memory.loud.size, -1)
+        slopes = _slopes(plan.queries[-1], answers[-1], memory.value)
+        responses = slopes.reshape(memory.loud.size, -1)
         digits = responses * memory.totals[:, np.newaxis] > 0
         spelt = digits @ (1 << np.arange(digits.shape[1]))
         home = directions.bucket_of(hash_of(spelt, directions.seed))
@@ -248,9 +251,19 @@ def _axes(coordinates: Indices, d: int) -> Explicit:
     return Explicit(d=d, indices=coordinates[:, np.newaxis], values=np.ones((coordinates.size, 1)))
 
 
-def _slopes(plan: Plan, answers: Sequence[Answer], i: int = -1) -> Vector:
-    """Return the slopes of one query; those that failed count as zero."""
-    return quotients_of(plan.queries[i], answers[i].values).slopes
+def _slopes(query: Query, answer: Answer, value: float) -> Vector:
+    """Return the slopes along the directions of a query, given f(x); unknown ones are zero.
+
+    Where one side failed, its mirror image stands in: f(x + u) is about 2 f(x) - f(x - u). One
+    missing digit would misspell a coordinate.
+    """
+    plus, minus = answer.values[: query.n_directions], answer.values[query.n_directions :]
+    plus, minus = (
+        np.where(np.isnan(plus), 2 * value - minus, plus),
+        np.where(np.isnan(minus), 2 * value - plus, minus),
+    )
+    slopes: Vector = (plus - minus) / (2 * query.radius)
+    return np.where(np.isfinite(slopes), slopes, 0.0)
 
 
 def _finite(answer: Answer) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
