@@ -8,7 +8,9 @@ from scipy import sparse
 
 from szoht import AskTell, Objective, SparseBox, SparseVector, Status, minimize, szoht
 from szoht.errors import CapabilityError, StartWarning
+from szoht.estimators.sketch import _slopes
 from szoht.hashed import NO_BIT, HashedSigns, hash_of
+from szoht.queries import Answer
 from szoht.schedules import Polynomial
 
 
@@ -222,8 +224,15 @@ def test_sketch_is_the_same_run_dense_and_sparse(d):
     # the same again; and with `along` for the axes beside lookups for the buckets, up to rounding
     again = minimize(problem.value, SparseVector(d), **settings)
     assert np.array_equal(again.x.toarray(), dense.x)
-    mixed = minimize(problem, SparseVector(d), **settings)
+    widths = set()
+
+    def along(x, indices, offsets):
+        widths.add(indices.shape[1])
+        return problem.along(x, indices, offsets)
+
+    mixed = minimize(problem.value, SparseVector(d), along=along, **settings)
     assert np.array_equal(mixed.support, dense.support)
+    assert widths == {1}
 
 
 def test_sketch_under_noise():
@@ -278,6 +287,32 @@ def test_sketch_survives_failures():
     result = minimize(fragile, SparseVector(d), **settings)
     assert result.status is Status.FAILED
     assert "one bucket of the others moved" in result.message
+
+
+def test_one_side_of_a_difference_is_enough():
+    """f(x) = 5 + 3 x_0: the slope is 3, whichever side fails."""
+    run = AskTell(SparseVector(9), k=1, method="sketch_ht", options={"buckets": 1}, rng=0)
+    listen = run.ask().queries[-1]
+    sign = listen.points()[0][0] / 1e-4
+    both = 5 + 3e-4 * sign * np.array([1.0, -1.0])
+    for values in (both, [np.nan, both[1]], [both[0], np.nan]):
+        slopes = _slopes(listen, Answer(values=np.array(values)), 5.0)
+        assert slopes == pytest.approx([3 * sign])
+    assert _slopes(listen, Answer(values=np.array([np.nan, np.nan])), 5.0).tolist() == [0.0]
+
+
+def test_rounds_of_an_iteration_share_a_hash_and_iterations_do_not():
+    problem = Quadratic(10**9)
+    run = AskTell(SparseVector(10**9), k=10, method="sketch_ht", max_queries=3_000, rng=0)
+    seeds = {}
+    while not run.done:
+        plan = run.ask()
+        for query in plan.queries:
+            if isinstance(query.directions, HashedSigns):
+                seeds.setdefault(run.state.iteration, set()).add(query.directions.seed)
+        run.tell([problem.value(x) for x in plan.points()])
+    assert all(len(of_iteration) == 1 for of_iteration in seeds.values())
+    assert len(set.union(*seeds.values())) == len(seeds) > 3
 
 
 def test_probes_refuse_to_be_listed():
