@@ -26,3 +26,4 @@ from szoht.result import Status as Status
 from szoht.samplers import Full as Full
 from szoht.samplers import Minibatch as Minibatch
 from szoht.samplers import Seeds as Seeds
+from szoht.sparse_vector import SparseVector as SparseVector

@@ -97,8 +97,9 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
 
 
 def frozen(array: Vector) -> Vector:
-    """Mark an array that we own as read-only and return it."""
-    array.flags.writeable = False
+    """Mark an array that we own as read-only and return it; a sparse vector always is."""
+    if isinstance(array, np.ndarray):
+        array.flags.writeable = False
     return array
 
 

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 from szoht._clock import Clock
 from szoht._memory import keep_freed_memory
 from szoht._random import as_seed
-from szoht._validate import check_choice, check_vector
+from szoht._validate import check_choice
 from szoht.algorithm import Algorithm, State
 from szoht.algorithms import build
 from szoht.callbacks import Callback, Recorder, as_callbacks
+from szoht.composite import check_sparse
 from szoht.directions import Directions
 from szoht.errors import (
     BudgetError,
@@ -37,6 +38,7 @@ from szoht.result import (
     first_failure,
 )
 from szoht.rounding import RoundingGuard
+from szoht.sparse_vector import as_point
 from szoht.stopping import Rule, join_limits
 from szoht.types import Vector
 
@@ -95,7 +97,7 @@ class AskTell:
         monitor: Callable[[Vector], float] | None = None,
     ) -> None:
         keep_freed_memory()
-        start = check_vector("x0", x0)
+        start = as_point("x0", x0)
         self.algorithm = build(
             method,
             x0=start,
@@ -105,6 +107,7 @@ class AskTell:
             n_samples=n_samples,
             stochastic=stochastic,
         )
+        check_sparse(self.algorithm, start)
         self.algorithm.operator.check(start.size)
         start = feasible_start(start, self.algorithm.operator)
         self.seed = as_seed(rng)

@@ -10,14 +10,15 @@ import numpy as np
 
 from szoht._random import Key, Purpose
 from szoht._validate import check_choice, frozen
-from szoht.algorithm import Measured, Memory, State
-from szoht.errors import EvaluationError
+from szoht.algorithm import Algorithm, Measured, Memory, State
+from szoht.errors import CapabilityError, EvaluationError
 from szoht.operators.base import Operator
 from szoht.queries import Answer, Estimate, Plan, Query, Stage, one_point
 from szoht.samplers import Full, Sampler
+from szoht.sparse_vector import SparseVector
 from szoht.types import IterateChoice, Sample, Vector
 
-__all__ = ["Composite", "Estimator", "Search", "Update"]
+__all__ = ["Composite", "Estimator", "Search", "Update", "check_sparse"]
 
 
 class Estimator(Protocol):
@@ -135,6 +136,14 @@ class Composite:
     def requires(self) -> frozenset[str]:
         """The powers of the objective that the parts cannot do without."""
         return self.estimator.requires
+
+    def dense_part(self, d: int) -> object | None:
+        """Return the first part that cannot keep vectors sparse, or None if all of them can.
+
+        A part that can has a method ``stays_sparse(d)`` and returns True.
+        """
+        parts = (self.estimator, self.update, self.operator)
+        return next((part for part in parts if not _stays_sparse(part, d)), None)
 
     def init(self, x0: Vector, *, seed: int, n_samples: int | None = None) -> State:
         """Return the state at the start, after checking that all parts fit ``x0``."""
@@ -276,3 +285,20 @@ class Composite:
         if sample is not None:
             sample.flags.writeable = False  # all points of a difference share it
         return sample
+
+
+def check_sparse(algorithm: Algorithm, x0: Vector) -> None:
+    """Raise if ``x0`` is a sparse vector and a part of the algorithm would write it out."""
+    if not isinstance(x0, SparseVector):
+        return
+    part = algorithm.dense_part(x0.size) if isinstance(algorithm, Composite) else algorithm
+    if part is not None:
+        raise CapabilityError(
+            f"`x0` is sparse, and {part!r} works on all {x0.size} coordinates. Pass `x0` as an "
+            "array; or use method 'szoht' with `k` and a `support_size` below d, or 'sketch_ht'."
+        )
+
+
+def _stays_sparse(part: object, d: int) -> bool:
+    stays = getattr(part, "stays_sparse", None)
+    return stays is not None and bool(stays(d))

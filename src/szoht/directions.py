@@ -4,11 +4,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
 from szoht._random import Key, Purpose, draw_supports
+from szoht.sparse_vector import SparseVector
 from szoht.types import Indices, Vector
 
 __all__ = [
@@ -302,8 +303,13 @@ def _orthonormal(normals: Vector) -> Vector:
     return result
 
 
-def weighted_sum(directions: Directions, weights: Vector) -> Vector:
-    """Return the sum of ``weights[i] * directions[i]``, in a fixed order, as a dense vector."""
+def weighted_sum(directions: Directions, weights: Vector, *, sparse: bool = False) -> Vector:
+    """Return the sum of ``weights[i] * directions[i]``, in a fixed order.
+
+    A dense vector, or if ``sparse`` a `SparseVector`, with the same bits.
+    """
+    if sparse:
+        return _sparse_sum(directions, weights)
     total = np.zeros(directions.d)
     row = 0
     for indices, values in directions.slices(0, directions.count):
@@ -314,3 +320,15 @@ def weighted_sum(directions: Directions, weights: Vector) -> Vector:
             np.add.at(total, indices.ravel(), (part[:, np.newaxis] * values).ravel())
         row += len(values)
     return total
+
+
+def _sparse_sum(directions: Directions, weights: Vector) -> Vector:
+    where, terms, row = [np.empty(0, dtype=np.intp)], [np.empty(0)], 0
+    for indices, values in directions.slices(0, directions.count):
+        assert indices is not None, "a part that stays sparse moves few coordinates"  # noqa: S101
+        where.append(indices.ravel())
+        terms.append((weights[row : row + len(values), np.newaxis] * values).ravel())
+        row += len(values)
+    # entries of one coordinate are added up in the order of the directions, as in the dense sum
+    total = SparseVector(directions.d, np.concatenate(where), np.concatenate(terms))
+    return cast(Vector, total)

@@ -53,7 +53,8 @@ def minimize(
         ``fun(x) -> float``; see `as_objective` for objects.
     x0 : array of shape (d,)
         The start, finite; zeros are usual. Projected onto the constraint, with a warning, if
-        outside it.
+        outside it. A `SparseVector` or SciPy sparse vector keeps the iterates sparse whatever d
+        is; ``fun`` then reads its argument by ``x[indices]``.
     k : int
         At most this many entries of x are non-zero, in [1, d]; short for
         ``constraint=Sparse(k)``. If neither is given, the default method walks a path over k and

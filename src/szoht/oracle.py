@@ -14,6 +14,7 @@ from szoht.algorithm import Algorithm
 from szoht.errors import AnswerShapeError, CapabilityError
 from szoht.objective import Call, Objective
 from szoht.queries import Answer, Plan, Query
+from szoht.sparse_vector import SparseVector
 from szoht.types import Vector
 
 __all__ = [
@@ -109,7 +110,8 @@ class Oracle:
 
     def _values(self, query: Query, done: int) -> Vector:
         along, stacked = self.objective.along, self.objective.values
-        if query.directions is None or (along is None and stacked is None):
+        plain = along is None and stacked is None
+        if plain or query.directions is None or query.by_lookup:
             return self._one_by_one(query, done)
         first = np.empty(0)
         if along is not None and query.with_base:
@@ -231,6 +233,7 @@ def check_capabilities(objective: Objective, algorithm: Algorithm, plan: Plan) -
             "Full(), or pass `stochastic=True` with a function `fun(x, sample)`."
         )
     if objective.values is not None:
+        _check_dense(plan.queries[0])
         _try_empty_stack(objective.values, plan.queries[0])
 
 
@@ -267,9 +270,10 @@ def _evaluate(objective: Objective, query: Query, start: int, stop: int) -> Vect
         assert objective.values is not None, "only a vectorised objective comes here"  # noqa: S101
         return as_values(objective.values(query.points(start, stop), query.sample), stop - start)
     parts = []
-    every = np.arange(query.base.size)
     for indices, values in query.offsets(start, stop):
-        where = np.broadcast_to(every, values.shape) if indices is None else indices
+        where = indices
+        if where is None:
+            where = np.broadcast_to(np.arange(query.base.size), values.shape)
         parts.append(
             as_values(objective.along(query.base, where, values, query.sample), len(values))
         )
@@ -288,6 +292,15 @@ def _objection(answer: Any) -> str | None:
         except OverflowError:
             return "the function returned an integer beyond the range of floating-point numbers"
     return f"the function returned {answer!r} of type {type(answer).__name__}, not a real number"
+
+
+def _check_dense(query: Query) -> None:
+    if isinstance(query.base, SparseVector):
+        raise CapabilityError(
+            "`x0` is sparse, and a vectorised function takes a dense stack of points. Pass `x0` as "
+            "an array; or drop `vectorized=True` (`values`) and give `along`, which answers many "
+            "points at once."
+        )
 
 
 def _try_empty_stack(values: Call, query: Query) -> None:

@@ -4,11 +4,14 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from szoht.directions import Directions, Offsets
+from szoht.errors import CapabilityError
+from szoht.hashed import HashedSigns, Probe
+from szoht.sparse_vector import SparseVector
 from szoht.types import Sample, Vector
 
 if TYPE_CHECKING:
@@ -25,7 +28,8 @@ class Query:
     """One base point, one sample, one radius: every point of a finite difference shares them.
 
     The points, in this order: the base (if ``with_base``), ``base + radius * u`` for each
-    direction u, and ``base - radius * u`` for each of them (if ``mirrored``).
+    direction u, and ``base - radius * u`` for each of them (if ``mirrored``). They are sparse if
+    the base is.
     """
 
     base: Vector
@@ -51,6 +55,11 @@ class Query:
         """Evaluations that one point costs: one, or one for each member of the sample."""
         return 1 if self.sample is None else int(self.sample.size)
 
+    @property
+    def by_lookup(self) -> bool:
+        """Whether a point can only be looked up, ``x[indices]``, having too many non-zeros."""
+        return isinstance(self.base, SparseVector) and isinstance(self.directions, HashedSigns)
+
     def offsets(self, start: int, stop: int) -> Iterator[Offsets]:
         """Yield the offsets from the base of points ``start`` to ``stop``, the base left out.
 
@@ -61,13 +70,21 @@ class Query:
 
     def each(self) -> Iterator[Vector]:
         """Yield the points one at a time, in memory that is theirs to keep and to change."""
+        if isinstance(self.base, SparseVector):
+            yield from self._sparse_points(0, self.n_points)
+            return
         rows = max(1, STACK_VALUES // self.base.size)
         for start in range(0, self.n_points, rows):
             yield from self.points(start, start + rows)
 
     def points(self, start: int = 0, stop: int | None = None) -> Vector:
-        """Return the points ``start`` to ``stop`` as the rows of a dense array."""
+        """Return the points ``start`` to ``stop`` as the rows of a dense array.
+
+        If the base is a `SparseVector`, they are a list of such.
+        """
         stop = self.n_points if stop is None else min(stop, self.n_points)
+        if isinstance(self.base, SparseVector):
+            return cast(Vector, list(self._sparse_points(start, stop)))
         result = np.empty((stop - start, self.base.size))
         row = int(self.with_base and start == 0 and stop > 0)
         result[:row] = self.base
@@ -82,14 +99,39 @@ class Query:
             row += len(values)
         return result
 
+    def _sparse_points(self, start: int, stop: int) -> Iterator[Vector]:
+        if self.with_base and start == 0 and stop > 0:
+            yield self.base
+        if isinstance(self.directions, HashedSigns):
+            yield from self._probes(self.directions, start, stop)
+            return
+        for scale, (indices, values) in self._pieces(start, stop):
+            assert indices is not None, "a part that stays sparse moves few coordinates"  # noqa: S101
+            for where, entries in zip(indices, values * scale, strict=True):
+                offset = SparseVector(self.base.size, where, entries)
+                yield self.base + cast(Vector, offset)
+
+    def _probes(self, directions: HashedSigns, start: int, stop: int) -> Iterator[Vector]:
+        assert isinstance(self.base, SparseVector), "a dense point is written out"  # noqa: S101
+        for scale, low, high in self._ranges(start, stop):
+            for row in range(low, high):
+                probe = Probe(base=self.base, directions=directions, row=row, scale=scale)
+                yield cast(Vector, probe)
+
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[float, Offsets]]:
         """Yield the directions behind the points ``start`` to ``stop``, with signed radius."""
+        for scale, low, high in self._ranges(start, stop):
+            assert self.directions is not None, "no range without directions"  # noqa: S101
+            for piece in self.directions.slices(low, high):
+                yield scale, piece
+
+    def _ranges(self, start: int, stop: int) -> Iterator[tuple[float, int, int]]:
+        """Yield which directions are behind the points ``start`` to ``stop``, and their scale."""
         first = int(self.with_base)
         for sign in (1.0, -1.0) if self.mirrored else (1.0,):
             low, high = max(start - first, 0), min(stop - first, self.n_directions)
-            if self.directions is not None and low < high:
-                for piece in self.directions.slices(low, high):
-                    yield sign * self.radius, piece
+            if low < high:
+                yield sign * self.radius, low, high
             first += self.n_directions
 
 
@@ -119,11 +161,21 @@ class Plan:
         return sum(query.n_points * query.unit_cost for query in self.queries)
 
     def points(self) -> Vector:
-        """Return every point as a row of a dense (n_points, d) array, in the order of `tell`."""
+        """Return every point as a row of a dense (n_points, d) array, in the order of `tell`.
+
+        If the run began from a sparse `x0`, they are a list of `SparseVector`.
+        """
+        if isinstance(self.queries[0].base, SparseVector):
+            return cast(Vector, [point for query in self.queries for point in query.each()])
         return np.concatenate([query.points() for query in self.queries])
 
     def sparse_points(self) -> "list[tuple[Vector, csr_array]]":
         """Return (base, offsets) for each query: its points are ``base + offsets[i]``."""
+        if any(query.by_lookup for query in self.queries):
+            raise CapabilityError(
+                "The points of this plan move too many coordinates to list them. Take them from "
+                "`points()` and look up what matters, x[indices]."
+            )
         return [(query.base, _csr(query)) for query in self.queries]
 
 

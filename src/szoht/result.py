@@ -4,11 +4,12 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from szoht.algorithm import Measured, PathPoint
+from szoht.hashed import Probe
 from szoht.queries import Answer, Plan
 from szoht.types import Indices, Vector
 
@@ -243,6 +244,8 @@ def first_failure(plan: Plan, answers: Sequence[Answer], spent: int) -> Failure 
 
 
 def _entries(x: Vector) -> str:
+    if isinstance(x, Probe):
+        return f"{_entries(cast(Vector, x.base))}, one bucket of the others moved by {x.scale:.3g}"
     support = np.flatnonzero(x)
     shown = ", ".join(f"{i}: {x[i]:.6g}" for i in support[:SHOWN_ENTRIES])
     more = ", ..." if support.size > SHOWN_ENTRIES else ""

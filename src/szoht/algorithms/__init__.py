@@ -9,6 +9,7 @@ from szoht.algorithms.registry import METHODS as METHODS
 from szoht.algorithms.registry import build as build
 from szoht.algorithms.rspgf import rspgf as rspgf
 from szoht.algorithms.rspgf import rspgf_setting as rspgf_setting
+from szoht.algorithms.sketch_ht import sketch_ht as sketch_ht
 from szoht.algorithms.szoht import szoht as szoht
 from szoht.algorithms.truncated_zsgd import truncated_zsgd as truncated_zsgd
 from szoht.algorithms.variance_reduced import saga_szht as saga_szht

@@ -12,6 +12,7 @@ from szoht.algorithms.hzo_ht import hzo_ht
 from szoht.algorithms.iht import iht, stoiht
 from szoht.algorithms.momentum_szoht import momentum_szoht
 from szoht.algorithms.rspgf import rspgf
+from szoht.algorithms.sketch_ht import sketch_ht
 from szoht.algorithms.szoht import szoht
 from szoht.algorithms.truncated_zsgd import truncated_zsgd
 from szoht.algorithms.variance_reduced import saga_szht, sarah_szht, vr_szht
@@ -35,6 +36,7 @@ METHODS: dict[str, Callable[..., Algorithm]] = {
     "rspgf": rspgf,
     "saga_szht": saga_szht,
     "sarah_szht": sarah_szht,
+    "sketch_ht": sketch_ht,
     "stoiht": stoiht,
     "szoht": szoht,
     "truncated_zsgd": truncated_zsgd,

@@ -7,5 +7,6 @@ from szoht.estimators.coordinate import Coordinate as Coordinate
 from szoht.estimators.exact import Exact as Exact
 from szoht.estimators.gaussian import Gaussian as Gaussian
 from szoht.estimators.memory import MemoryTable as MemoryTable
+from szoht.estimators.sketch import Sketch as Sketch
 from szoht.estimators.sparse_recovery import SparseRecovery as SparseRecovery
 from szoht.estimators.sphere import Sphere as Sphere

@@ -6,6 +6,7 @@ import numpy as np
 
 from szoht.directions import Directions, Drawn, weighted_sum
 from szoht.queries import Answer, Estimate, Plan, Query
+from szoht.sparse_vector import SparseVector
 from szoht.types import Sample, Vector
 
 __all__ = [
@@ -57,7 +58,11 @@ def directional_estimate(query: Query, answer: Answer, *, scale: float, mean: bo
     assert query.directions is not None, "a difference plan always has directions"  # noqa: S101
     rounding, slope = rounding_and_slope(query, quotients)
     return Estimate(
-        gradient=weighted_sum(query.directions, _weights(quotients, scale, mean)),
+        gradient=weighted_sum(
+            query.directions,
+            _weights(quotients, scale, mean),
+            sparse=isinstance(query.base, SparseVector),
+        ),
         value=quotients.value,
         measured=query.with_base,
         rounding=rounding,

@@ -70,6 +70,10 @@ class Sphere:
         if self.support_size is not None:
             check_integer("support_size", self.support_size, low=1, high=d, high_name="d")
 
+    def stays_sparse(self, d: int) -> bool:
+        """Tell whether a direction moves fewer coordinates than there are."""
+        return self.support_size is not None and self.support_size < d
+
     def init(self, x: Vector) -> None:
         """Nothing is remembered."""
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from szoht._validate import check_integer
 from szoht.operators.base import check_finite, largest
+from szoht.sparse_vector import SparseVector
 from szoht.types import Vector
 
 __all__ = ["Sparse"]
@@ -32,7 +33,7 @@ class Sparse:
 
     Notes
     -----
-    O(d) time and memory. Reference: SZOHT, section 3.2.
+    O(d) time and memory, or O(non-zeros) for a `SparseVector`. Reference: SZOHT, section 3.2.
     """
 
     k: int
@@ -46,6 +47,8 @@ class Sparse:
 
     def prox(self, y: Vector, step: float) -> Vector:
         """Return H_k(y); a projection does not depend on ``step``."""
+        if isinstance(y, SparseVector):  # zeros never win, and the rest keeps its order
+            return y.with_values(self.prox(y.values, step))
         del step
         check_finite(y)
         kept = largest(np.abs(y), self.k)
@@ -62,6 +65,11 @@ class Sparse:
         x = np.zeros_like(y)
         x[kept] = y[kept]
         return x
+
+    def stays_sparse(self, d: int) -> bool:
+        """Nothing but the non-zeros is looked at."""
+        del d
+        return True
 
     def contains(self, x: Vector) -> bool:
         """Tell whether ``x`` has at most k non-zeros."""

@@ -28,6 +28,11 @@ class ForwardBackward:
     def __post_init__(self) -> None:
         check_scheduled("step_size", self.step_size, low=0, open_low=True)
 
+    def stays_sparse(self, d: int) -> bool:
+        """Nothing but sums of sparse vectors is formed."""
+        del d
+        return True
+
     def init(self, x: Vector) -> None:
         """Nothing is remembered."""
 

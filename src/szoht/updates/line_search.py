@@ -59,6 +59,11 @@ class LineSearch:
         check_real("ratio", self.ratio, low=1, open_low=True)
         check_integer("reach", self.reach, low=1)
 
+    def stays_sparse(self, d: int) -> bool:
+        """Nothing but sums of sparse vectors is formed."""
+        del d
+        return True
+
     def init(self, x: Vector) -> Length:
         """No length is known yet."""
         del x

@@ -1,0 +1,274 @@
+"""Gradients by group testing: finds the few coordinates that matter among any number."""
+
+import enum
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from szoht._random import Key, Purpose
+from szoht._validate import check_integer
+from szoht.directions import Directions, Explicit, weighted_sum
+from szoht.estimators.differences import EPS
+from szoht.hashed import NO_BIT, HashedSigns, hash_of
+from szoht.queries import Answer, Estimate, Plan, Query
+from szoht.schedules import Scheduled, at, check_scheduled
+from szoht.sparse_vector import SparseVector
+from szoht.types import Indices, Sample, Vector
+
+__all__ = ["Sketch"]
+
+BUCKETS_PER_COORDINATE = 4
+"""k coordinates in 4 k buckets: four in five of them are alone in theirs."""
+
+MOST_BUCKETS = 16
+"""The number of buckets grows at most by this factor when other coordinates get in the way."""
+
+ROUNDINGS = 16
+"""Rounding errors that a value of f may have gathered, in units of eps |f|."""
+
+
+class Step(enum.Enum):
+    """What the next round of an iteration is for."""
+
+    LISTEN = "which buckets respond"
+    SPELL = "the binary digits of what responds in them"
+    CHECK = "the slopes along the coordinates that were spelt"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Findings:
+    """What is known between rounds; ``buckets`` for good, the rest for one iteration.
+
+    ``known`` are coordinates with measured ``slopes``; ``loud`` the buckets that respond and
+    ``totals`` how; ``spelt`` coordinates yet to be measured.
+    """
+
+    buckets: int
+    step: Step = Step.LISTEN
+    value: float = math.nan
+    known: Indices
+    slopes: Vector
+    loud: Indices
+    totals: Vector
+    spelt: Indices
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sketch:
+    """The ``count`` largest partial derivatives, from O(count log d) values and no work in d.
+
+    With central differences ``D(u) = [f(x + mu u) - f(x - mu u)] / (2 mu)``, in three rounds:
+
+    1. a hash throws the coordinates into buckets and gives each a sign s_i; the response of a
+       bucket is ``D(u)`` with u_i = s_i on it. Coordinates in the support of x are left out of
+       the buckets; their own slopes ``D(e_i)`` are measured now;
+    2. in each of the ``count`` loudest buckets, for every binary digit b: the same with the signs
+       of those coordinates flipped whose digit is 0. If one coordinate drowns the others of its
+       bucket, the response keeps its sign exactly where its own digit is 1, which spells it;
+    3. what was spelt, and does belong to that bucket, is measured, ``D(e_i)``, before it is
+       believed.
+
+    Coordinates that drown each other in one iteration are thrown anew in the next. If less than
+    half of the loud buckets can be spelt, there are twice as many of them next time.
+
+    Parameters
+    ----------
+    count : int
+        How many coordinates to look for per iteration, in [1, d].
+    mu : float or Schedule
+        How far a probed coordinate moves, > 0.
+    buckets : int, optional
+        To begin with, >= 1; by default ``4 * count``.
+
+    Notes
+    -----
+    Costs ``1 + 2 (n + buckets)`` queries for a support of n, and while other coordinates respond,
+    up to ``2 count (ceil(log2 d) + 1)`` more. Time and memory of the same order, if ``x0`` is a
+    `SparseVector` and f reads its argument by ``x[indices]``. The estimate holds true partial
+    derivatives, but only of coordinates that were found: it is not unbiased.
+
+    References
+    ----------
+    Cormode, Muthukrishnan, Combinatorial algorithms for compressed sensing, SIROCCO 2006: hashing
+    and bit tests for sparse recovery in time sublinear in d.
+    """
+
+    count: int
+    mu: Scheduled
+    buckets: int | None = None
+
+    requires = frozenset[str]()
+
+    def __post_init__(self) -> None:
+        check_integer("count", self.count, low=1, high_name="d")
+        check_scheduled("mu", self.mu, low=0, open_low=True)
+        if self.buckets is not None:
+            check_integer("buckets", self.buckets, low=1)
+
+    def check(self, d: int) -> None:
+        """Raise unless count is in [1, d]."""
+        check_integer("count", self.count, low=1, high=d, high_name="d")
+
+    def stays_sparse(self, d: int) -> bool:
+        """Directions are looked up, and the estimate holds what was found."""
+        del d
+        return True
+
+    def init(self, x: Vector) -> Findings:
+        """Return the memory before the first iteration."""
+        del x
+        return _nothing(self._fewest)
+
+    def plan(self, x: Vector, sample: Sample, memory: Findings, key: Key) -> Plan:
+        """Return the points of one round."""
+        radius = at(self.mu, key.iteration, "mu")
+
+        def along(directions: Directions) -> Query:
+            return Query(
+                base=x,
+                sample=sample,
+                directions=directions,
+                radius=radius,
+                with_base=False,
+                mirrored=True,
+            )
+
+        if memory.step is Step.CHECK:
+            return Plan(queries=(along(_axes(memory.spelt, x.size)),))
+        if memory.step is Step.SPELL:
+            loud, digits = memory.loud, _digits(x.size)
+            bits = np.tile(np.arange(digits), loud.size)
+            signs = _signs(x, key, memory, np.repeat(loud, digits), bits)
+            return Plan(queries=(along(signs),))
+        every = np.arange(memory.buckets)
+        signs = _signs(x, key, memory, every, np.full(every.size, NO_BIT))
+        here = Query(base=x, sample=sample)
+        support = np.flatnonzero(x)
+        own = (along(_axes(support, x.size)),) if support.size else ()
+        return Plan(queries=(here, *own, along(signs)))
+
+    def combine(
+        self, plan: Plan, answers: Sequence[Answer], memory: Findings
+    ) -> tuple[Estimate | None, Findings]:
+        """Return the estimate, or None as long as something responds that has no name."""
+        if memory.step is Step.LISTEN:
+            memory = self._listen(plan, answers, memory)
+            done = not memory.loud.size
+        elif memory.step is Step.SPELL:
+            memory = self._spell(plan, answers, memory)
+            done = not memory.spelt.size
+        else:
+            slopes = _slopes(plan.queries[-1], answers[-1], memory.value)
+            memory = _learn(memory, memory.spelt, slopes)
+            done = True
+        if not done:
+            return None, memory
+        return _estimate(plan.queries[-1], memory), _nothing(memory.buckets)
+
+    @property
+    def _fewest(self) -> int:
+        return self.buckets or BUCKETS_PER_COORDINATE * self.count
+
+    def _listen(self, plan: Plan, answers: Sequence[Answer], memory: Findings) -> Findings:
+        value = float(answers[0].values[0])
+        memory = replace(memory, value=value, step=Step.SPELL)
+        if len(answers) > 2:  # noqa: PLR2004  (the base, the support, the buckets)
+            own = plan.queries[1]
+            slopes = _slopes(own, answers[1], value)
+            memory = _learn(memory, np.flatnonzero(own.base), slopes)
+        totals = _slopes(plan.queries[-1], answers[-1], value)
+        spread = np.abs(answers[-1].values).max(initial=abs(value), where=_finite(answers[-1]))
+        floor = ROUNDINGS * EPS * spread / plan.queries[-1].radius
+        loudest = np.argsort(-np.abs(totals), kind="stable")[: self.count]
+        loud = np.sort(loudest[np.abs(totals[loudest]) > floor])
+        if math.isnan(value):
+            loud = loud[:0]
+        quiet = max(self._fewest, memory.buckets // 2)
+        buckets = memory.buckets if loud.size else quiet
+        return replace(memory, loud=loud, totals=totals[loud], buckets=buckets)
+
+    def _spell(self, plan: Plan, answers: Sequence[Answer], memory: Findings) -> Findings:
+        directions = plan.queries[-1].directions
+        assert isinstance(directions, HashedSigns), "only buckets are spelt"  # noqa: S101
+        slopes = _slopes(plan.queries[-1], answers[-1], memory.value)
+        responses = slopes.reshape(memory.loud.size, -1)
+        digits = responses * memory.totals[:, np.newaxis] > 0
+        spelt = digits @ (1 << np.arange(digits.shape[1]))
+        home = directions.bucket_of(hash_of(spelt, directions.seed))
+        makes_sense = (spelt < directions.d) & (home == memory.loud)
+        makes_sense &= ~np.isin(spelt, directions.excluded)
+        crowded = 2 * np.count_nonzero(makes_sense) < memory.loud.size
+        more = min(2 * memory.buckets, MOST_BUCKETS * self._fewest)
+        buckets = more if crowded else memory.buckets
+        return replace(memory, step=Step.CHECK, spelt=np.sort(spelt[makes_sense]), buckets=buckets)
+
+
+def _nothing(buckets: int) -> Findings:
+    none, empty = np.empty(0, dtype=np.intp), np.empty(0)
+    return Findings(buckets=buckets, known=none, slopes=empty, loud=none, totals=empty, spelt=none)
+
+
+def _learn(memory: Findings, coordinates: Indices, slopes: Vector) -> Findings:
+    return replace(
+        memory,
+        known=np.concatenate([memory.known, coordinates]),
+        slopes=np.concatenate([memory.slopes, slopes]),
+    )
+
+
+def _estimate(query: Query, memory: Findings) -> Estimate:
+    """Return the vector of all slopes that were measured."""
+    sparse = isinstance(query.base, SparseVector)
+    axes = _axes(memory.known, query.base.size)
+    steepest = float(np.abs(memory.slopes).max(initial=0.0))
+    return Estimate(
+        gradient=weighted_sum(axes, memory.slopes, sparse=sparse),
+        value=memory.value,
+        measured=True,
+        # where nothing responds the radius is not to blame
+        rounding=EPS * abs(memory.value) / query.radius if steepest else 0.0,
+        slope=steepest,
+    )
+
+
+def _signs(x: Vector, key: Key, memory: Findings, bucket: Indices, bit: Indices) -> HashedSigns:
+    # all rounds of an iteration share one hash
+    first = Key(seed=key.seed, iteration=key.iteration)
+    seed = first.generator(Purpose.DIRECTIONS).integers(2**64, dtype=np.uint64)
+    return HashedSigns(
+        d=x.size,
+        seed=int(seed),
+        buckets=memory.buckets,
+        bucket=bucket,
+        bit=bit,
+        excluded=np.flatnonzero(x),
+    )
+
+
+def _axes(coordinates: Indices, d: int) -> Explicit:
+    return Explicit(d=d, indices=coordinates[:, np.newaxis], values=np.ones((coordinates.size, 1)))
+
+
+def _slopes(query: Query, answer: Answer, value: float) -> Vector:
+    """Return the slopes along the directions of a query, given f(x); unknown ones are zero.
+
+    Where one side failed, its mirror image stands in: f(x + u) is about 2 f(x) - f(x - u). One
+    missing digit would misspell a coordinate.
+    """
+    plus, minus = answer.values[: query.n_directions], answer.values[query.n_directions :]
+    plus, minus = (
+        np.where(np.isnan(plus), 2 * value - minus, plus),
+        np.where(np.isnan(minus), 2 * value - plus, minus),
+    )
+    slopes: Vector = (plus - minus) / (2 * query.radius)
+    return np.where(np.isfinite(slopes), slopes, 0.0)
+
+
+def _finite(answer: Answer) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    return np.isfinite(answer.values)
+
+
+def _digits(d: int) -> int:
+    return max(1, (d - 1).bit_length())
