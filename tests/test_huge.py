@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from szoht import AskTell, Objective, SparseBox, SparseVector, Status, minimize, szoht
+from szoht import (
+    AskTell,
+    Objective,
+    SparseBox,
+    SparseVector,
+    Status,
+    algorithms,
+    minimize,
+    szoht,
+)
 from szoht.errors import CapabilityError, StartWarning
 from szoht.estimators.sketch import _slopes
 from szoht.hashed import NO_BIT, HashedSigns, hash_of
@@ -124,7 +133,7 @@ def test_a_start_with_too_many_entries_is_projected():
         ({"k": 2, "method": "szoht"}, "Sphere"),
         ({"k": 2, "method": "truncated_zsgd"}, "Gaussian"),
         ({"k": 2, "method": "momentum_szoht", "options": {"support_size": 9}}, "Momentum"),
-        ({"k": 2, "method": "auto"}, "Auto"),
+        ({"method": algorithms.auto(k=2)}, "Auto"),
         (
             {
                 "constraint": SparseBox(2, low=-1.0, high=1.0),
@@ -335,3 +344,16 @@ def test_objectives_with_every_power_keep_their_choice():
     )
     with pytest.raises(CapabilityError, match="`values`"):
         minimize(both, SparseVector(1_000), k=2, method="szoht", options={"support_size": 5})
+
+
+def test_the_default_method_takes_a_sparse_start():
+    relevant = np.array([3, 10**8])
+    settings = {"k": 2, "max_queries": 400, "rng": 0}
+
+    def fun(x):
+        return float(((x[relevant] - 1.0) ** 2).sum())
+
+    default = minimize(fun, SparseVector(10**9), **settings)
+    named = minimize(fun, SparseVector(10**9), method="sketch_ht", **settings)
+    assert default.support.tolist() == relevant.tolist()
+    assert (default.fun, default.nfev) == (named.fun, named.nfev)

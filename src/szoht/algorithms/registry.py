@@ -23,6 +23,7 @@ from szoht.algorithms.zscg import zscg
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.operators import Operator
 from szoht.samplers import Full, Minibatch, Seeds
+from szoht.sparse_vector import SparseVector
 from szoht.types import Vector
 
 __all__ = ["METHODS", "build"]
@@ -66,6 +67,8 @@ def build(
     if method not in METHODS:
         known = ", ".join(repr(name) for name in METHODS)
         raise ParameterError(f"`method` must be one of {known}, or an algorithm; got {method!r}.")
+    if method == "auto" and isinstance(x0, SparseVector):
+        method = "sketch_ht"  # what `auto` measures is as long as x is; this is not
     factory = METHODS[method]
     accepted = inspect.signature(factory).parameters
     settings: dict[str, Any] = {"d": x0.size} if "d" in accepted else {}
