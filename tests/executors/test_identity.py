@@ -58,7 +58,7 @@ FEW = ["sparse-aware", "zoro", "auto, vectorised", "finite sum", "seeds"]
 
 def run(name, **who):
     fun, parameters = CASES[name]
-    queries = 1_200 if "n_samples" in parameters else 120
+    queries = 2_500 if "n_samples" in parameters else 120
     return minimize(fun, np.zeros(D), k=3, max_queries=queries, rng=7, **parameters, **who)
 
 

@@ -55,6 +55,8 @@ class DaskCrew(FutureCrew):
         super().__init__()
         self._client = client
         self._addresses: dict[int, str] = {}
+        # workers that have never heard of us import us now, before the clock of a task is running
+        client.run(_same, b"", on_error="ignore")
         self._ended = 0
         self._since = self._last_event()
         self._threads: dict[str, int] = client.nthreads()
@@ -115,7 +117,7 @@ class DaskCrew(FutureCrew):
             # nanny starts another one; without a nanny the worker hangs as long as the function.
             self._ended += 1
             self._threads.pop(address, None)
-            self._client.run(os._exit, 1, workers=[address], wait=False)
+            self._client.run(_end_process, workers=[address], wait=False)
 
     def deaths(self) -> int:
         """Return how many workers have died since the crew was opened."""
@@ -157,6 +159,10 @@ class DaskCrew(FutureCrew):
 
     def _last_event(self) -> float:
         return max((time for time, _ in self._events()), default=0.0)
+
+
+async def _end_process() -> None:
+    os._exit(1)
 
 
 def _same(data: bytes) -> bytes:

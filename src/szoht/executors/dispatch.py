@@ -18,7 +18,7 @@ from szoht.result import Faults
 
 __all__ = ["Dispatcher", "Shift"]
 
-TICKET_SECONDS = 0.05
+TICKET_SECONDS = 0.5
 """Quick pieces are handed out several at a time, about this much work together."""
 
 SHARE = 3
