@@ -40,8 +40,8 @@ class Threads:
     ...     max_queries=200,
     ...     rng=0,
     ... )
-    >>> result.nfev
-    200
+    >>> result.support.size
+    3
     """
 
     n: int
