@@ -11,7 +11,7 @@ from szoht.algorithm import Measured, State
 from szoht.callbacks import Recorder
 from szoht.directions import Drawn, OrthogonalLaw
 from szoht.estimators import Coordinate, Gaussian, Sphere
-from szoht.oracle import CHUNK_VALUES
+from szoht.pieces import CHUNK_VALUES
 from szoht.queries import Answer, Estimate
 from szoht.result import Counts, Progress
 from szoht.rounding import RoundingGuard

@@ -23,9 +23,10 @@ from szoht.errors import (
     ParameterError,
     RunFinishedError,
 )
+from szoht.evaluate import as_gradient, as_values
 from szoht.operators.base import Operator
 from szoht.operators.start import feasible_start
-from szoht.oracle import OnError, as_gradient, as_values
+from szoht.oracle import OnError
 from szoht.queries import Answer, Plan, one_point
 from szoht.result import (
     Counts,

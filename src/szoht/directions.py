@@ -55,6 +55,11 @@ class Directions(Protocol):
         """How many directions there are."""
         ...
 
+    @property
+    def block_rows(self) -> int:
+        """How many directions are best handed over at a time."""
+        ...
+
     def slices(self, start: int, stop: int) -> Iterator[Offsets]:
         """Yield the directions ``start`` to ``stop`` in order, in pieces of any length."""
         ...
@@ -195,9 +200,14 @@ class Drawn:
     count: int
     _kept: dict[int, Offsets] = field(default_factory=dict, init=False, repr=False, compare=False)
 
+    @property
+    def block_rows(self) -> int:
+        """How many directions share one address."""
+        return self.law.block_rows(self.d, self.count)
+
     def slices(self, start: int, stop: int) -> Iterator[Offsets]:
         """Yield the directions ``start`` to ``stop``, one piece per block."""
-        rows = self.law.block_rows(self.d, self.count)
+        rows = self.block_rows
         for block in range(start // rows, math.ceil(stop / rows)):
             indices, values = self._block(block, rows)
             first, last = max(start - block * rows, 0), min(stop - block * rows, rows)
@@ -260,6 +270,11 @@ class Explicit:
         """How many directions there are."""
         return int(self.values.shape[0])
 
+    @property
+    def block_rows(self) -> int:
+        """How many directions are as large as a block of those that are drawn."""
+        return _rows(max(1, int(self.values.shape[1])))
+
     def slices(self, start: int, stop: int) -> Iterator[Offsets]:
         """Yield the directions ``start`` to ``stop`` in one piece."""
         if stop > start:
@@ -281,6 +296,11 @@ class Part:
     def d(self) -> int:
         """The dimension of the space."""
         return self.whole.d
+
+    @property
+    def block_rows(self) -> int:
+        """How many directions share one address."""
+        return self.whole.block_rows
 
     def slices(self, start: int, stop: int) -> Iterator[Offsets]:
         """Yield the directions ``start`` to ``stop`` of this part."""

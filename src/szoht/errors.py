@@ -12,6 +12,8 @@ __all__ = [
     "DataError",
     "DataNotFoundError",
     "EvaluationError",
+    "ExecutorError",
+    "IdleWorkersWarning",
     "MissingExtraError",
     "NonFiniteError",
     "ParameterError",
@@ -55,6 +57,10 @@ class EvaluationError(SzohtError, RuntimeError):
     """The objective raised, or answered with something that is not a finite real number."""
 
 
+class ExecutorError(SzohtError, RuntimeError):
+    """Workers could not be started, or a pool that is not ours has broken down."""
+
+
 class NonFiniteError(SzohtError, ValueError):
     """An operator was given NaN or infinity."""
 
@@ -77,6 +83,10 @@ class MissingExtraError(SzohtError, ImportError):
 
 class SzohtWarning(UserWarning):
     """Base class of every warning that this library emits."""
+
+
+class IdleWorkersWarning(SzohtWarning):
+    """A vectorised function gets so many points per call that one call is all there is."""
 
 
 class RoundingWarning(SzohtWarning):

@@ -1,35 +1,40 @@
-"""Plan -> answers: picks the objective's best power, slices, checks and wraps what goes wrong."""
+"""Plan -> answers: has the pieces evaluated, and decides what becomes of those that fail."""
 
 import math
-import numbers
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from types import MappingProxyType
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from szoht._validate import check_choice, check_integer, real_array
+from szoht._validate import check_choice, check_integer
 from szoht.algorithm import Algorithm
-from szoht.errors import AnswerShapeError, CapabilityError
+from szoht.errors import (
+    AnswerShapeError,
+    CapabilityError,
+    ExecutorError,
+    IdleWorkersWarning,
+    warn,
+)
+from szoht.evaluate import evaluate, objection, raised
+from szoht.executors.dispatch import Dispatcher
 from szoht.objective import Call, Objective
+from szoht.pieces import Piece, PieceAnswer, assemble, cut, first_points
 from szoht.queries import Answer, Plan, Query
 from szoht.sparse_vector import SparseVector
 from szoht.types import Vector
 
-__all__ = [
-    "OnError",
-    "Oracle",
-    "PointFailure",
-    "as_gradient",
-    "as_values",
-    "check_capabilities",
-]
+__all__ = ["Landed", "OnError", "Oracle", "PointFailure", "check_capabilities"]
 
 OnError: TypeAlias = Literal["stop", "skip", "raise"]
 
-CHUNK_VALUES = 2**19
-"""Coordinates handed over in one call unless ``chunk_size`` says otherwise: 4 MB."""
+Landed: TypeAlias = Callable[[PieceAnswer], None]
+"""Told about every newly evaluated piece, before its values are used."""
+
+NOTHING: Mapping[Piece, PieceAnswer] = MappingProxyType({})
 
 
 class PointFailure(Exception):  # noqa: N818  (control flow inside the library, never the user's)
@@ -38,21 +43,24 @@ class PointFailure(Exception):  # noqa: N818  (control flow inside the library, 
     ``index`` is the point's place in the plan, ``spent`` how many points had been evaluated.
     """
 
-    def __init__(self, *, index: int, spent: int, point: Vector, what: Exception | str) -> None:
+    def __init__(
+        self, *, index: int, spent: int, point: Vector, reason: str, cause: Exception | None = None
+    ) -> None:
         self.index = index
         self.spent = spent
         self.point = point
-        self.cause = what if isinstance(what, Exception) else None
-        self.reason = what if isinstance(what, str) else f"the function raised {what!r}"
-        super().__init__(self.reason)
+        self.reason = reason
+        self.cause = cause
+        super().__init__(reason)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Oracle:
     """Answers plans with an objective.
 
-    Points are built here and not earlier. A sparse-aware objective gets sparse offsets, a
-    vectorised one gets chunks of dense points, a plain one gets one fresh point at a time.
+    Points are built where they are evaluated and not earlier. A sparse-aware objective gets sparse
+    offsets, a vectorised one gets chunks of dense points, a plain one gets one fresh point at a
+    time.
 
     Parameters
     ----------
@@ -62,155 +70,167 @@ class Oracle:
         A point that fails ends the run, or becomes NaN, or its exception is raised.
     chunk_size : int, optional
         Points per call of a vectorised or sparse-aware function.
+    dispatcher : Dispatcher, optional
+        Has the pieces evaluated by workers; without it they are evaluated here.
     """
 
     objective: Objective
     on_error: OnError = "stop"
     chunk_size: int | None = None
+    dispatcher: Dispatcher | None = None
 
     def __post_init__(self) -> None:
         check_choice("on_error", self.on_error, get_args(OnError))
         if self.chunk_size is not None:
             check_integer("chunk_size", self.chunk_size, low=1)
 
-    def __call__(self, plan: Plan) -> list[Answer]:
-        """Evaluate every point of the plan, in order."""
-        if self._stackable(plan):
-            return self._stack(plan)
+    def __call__(
+        self,
+        plan: Plan,
+        *,
+        known: Mapping[Piece, PieceAnswer] = NOTHING,
+        landed: Landed | None = None,
+    ) -> list[Answer]:
+        """Evaluate every point of the plan.
+
+        Parameters
+        ----------
+        plan : Plan
+            What to evaluate.
+        known : mapping of Piece to PieceAnswer
+            Pieces that were answered before and are not evaluated again.
+        landed : callable, optional
+            ``landed(answer)`` is called in this thread for each newly evaluated piece as soon as it
+            arrives and before its values are used. A piece that ends the run is not handed over.
+        """
+        if self.dispatcher is None and landed is None and not known and self._is_plain(plan):
+            return self._plain(plan)
+        pieces = self.pieces(plan)
+        answers = [known[piece] for piece in pieces if piece in known]
+        missing = [piece for piece in pieces if piece not in known]
+        with closing(self._evaluate(plan, missing)) as arriving:
+            for answer, spent in arriving:
+                if answer.error is not None:
+                    self._object(plan, answer, spent)
+                if landed is not None:
+                    landed(answer)
+                answers.append(answer)
+        return assemble(plan, answers)
+
+    def pieces(self, plan: Plan) -> tuple[Piece, ...]:
+        """Return the pieces in which the plan is evaluated and recorded."""
+        return cut(plan, self.objective, self.chunk_size)
+
+    def warn_of_idle_workers(self, plan: Plan) -> None:
+        """Say so if a whole estimate goes to the function, and so to one worker, in one call."""
+        if plan.n_points > 1 and len(self.pieces(plan)) == 1:
+            warn(
+                f"The function takes all {plan.n_points} points of the first plan in one call, so "
+                "that one worker has everything to do. Pass a smaller `chunk_size`.",
+                IdleWorkersWarning,
+            )
+
+    def _evaluate(
+        self, plan: Plan, pieces: Sequence[Piece]
+    ) -> Generator[tuple[PieceAnswer, int], None, None]:
+        """Yield each answer with the number of points spent on the plan until then."""
+        if self.dispatcher is not None:
+            yield from self._dispatch(self.dispatcher, plan, pieces)
+            return
+        spent = plan.n_points - sum(piece.n_points for piece in pieces)
+        for piece in pieces:
+            spent += piece.n_points
+            try:
+                answer = evaluate(self.objective, plan, piece)
+            except KeyboardInterrupt as stop:
+                stop.points_spent = spent  # type: ignore[attr-defined]
+                raise
+            yield answer, spent
+
+    def _dispatch(
+        self, dispatcher: Dispatcher, plan: Plan, pieces: Sequence[Piece]
+    ) -> Generator[tuple[PieceAnswer, int], None, None]:
+        with closing(dispatcher.begin(plan, pieces)) as shift:
+            try:
+                for answer in shift:
+                    yield answer, shift.issued
+            except ExecutorError as error:
+                nothing = np.full(pieces[0].n_points, np.nan)
+                lost = PieceAnswer(piece=pieces[0], values=nothing, error=str(error), cause=error)
+                self._object(plan, lost, shift.issued, skippable=False)
+
+    def _object(
+        self, plan: Plan, answer: PieceAnswer, spent: int, *, skippable: bool = True
+    ) -> None:
+        """Return if a failed piece is to be skipped, else raise."""
+        assert answer.error is not None, "only failures come here"  # noqa: S101
+        piece, cause = answer.piece, answer.cause
+        if self.on_error == "skip" and skippable:
+            return
+        if self.on_error == "raise" and cause is not None:
+            raise cause
+        missing = np.isnan(answer.values)
+        place = piece.start + (int(np.argmax(missing)) if missing.any() else 0)
+        raise PointFailure(
+            index=first_points(plan)[piece.query] + place,
+            spent=spent,
+            point=_point(plan, piece.query, place),
+            reason=answer.error,
+            cause=cause,
+        )
+
+    def _is_plain(self, plan: Plan) -> bool:
+        single = self.objective.values is None and self.objective.along is None
+        return single and not any(query.gradient for query in plan.queries)
+
+    def _plain(self, plan: Plan) -> list[Answer]:
+        """Do the same as by pieces, for functions so fast that pieces of one point are felt."""
         answers: list[Answer] = []
         done = 0
-        for query in plan.queries:
-            values = self._values(query, done)
-            answers.append(Answer(values=values, gradient=self._gradient(query, values, done)))
+        for i, query in enumerate(plan.queries):
+            answers.append(Answer(values=self._one_by_one(plan, i, done)))
             done += query.n_points
         return answers
 
-    def _stackable(self, plan: Plan) -> bool:
-        """Tell whether the plan is several single points that one call can answer."""
-        sample = plan.queries[0].sample
-        return (
-            self.objective.values is not None
-            and len(plan.queries) > 1
-            and all(
-                query.directions is None and not query.gradient and query.sample is sample
-                for query in plan.queries
-            )
-        )
-
-    def _stack(self, plan: Plan) -> list[Answer]:
-        points, sample = plan.points(), plan.queries[0].sample
-        stacked = self.objective.values
-        assert stacked is not None, "only a vectorised objective comes here"  # noqa: S101
-
-        def evaluate(start: int, stop: int) -> Vector:
-            return as_values(stacked(points[start:stop].copy(), sample), stop - start)
-
-        values = self._in_chunks(evaluate, points.__getitem__, len(points), self._rows(points[0]))
-        return [Answer(values=values[i : i + 1]) for i in range(len(points))]
-
-    def _values(self, query: Query, done: int) -> Vector:
-        along, stacked = self.objective.along, self.objective.values
-        plain = along is None and stacked is None
-        if plain or query.directions is None or query.by_lookup:
-            return self._one_by_one(query, done)
-        first = np.empty(0)
-        if along is not None and query.with_base:
-            first = self._one_by_one(Query(base=query.base, sample=query.sample), done)
-        # Sparse offsets come in blocks of bounded size anyway; dense points must be rationed.
-        rows = self._rows(query.base) if along is None else self.chunk_size or query.n_points
-        rest = self._in_chunks(
-            lambda start, stop: _evaluate(self.objective, query, start, stop),
-            lambda i: query.points(i, i + 1)[0],
-            query.n_points,
-            rows,
-            first=first.size,
-            done=done,
-        )
-        return np.concatenate([first, rest])
-
-    def _one_by_one(self, query: Query, done: int) -> Vector:
+    def _one_by_one(self, plan: Plan, i: int, done: int) -> Vector:
+        query = plan.queries[i]
         value, sample = self.objective.value, query.sample
         values = np.empty(query.n_points)
-        for i, point in enumerate(query.each()):
+        for j, point in enumerate(query.each()):
+            cause: Exception | None = None
             try:
                 answer = value(point, sample)
             except KeyboardInterrupt as stop:
-                stop.points_spent = done + i + 1  # type: ignore[attr-defined]
+                stop.points_spent = done + j + 1  # type: ignore[attr-defined]
                 raise
             except AnswerShapeError:
                 raise
             except Exception as error:
-                values[i] = self._failed(query.points(i, i + 1)[0], done + i, done + i + 1, error)
-                continue
-            # the usual case first: this line runs once per query
-            if type(answer) is float and math.isfinite(answer):
-                values[i] = answer
-            elif (objection := _objection(answer)) is None:
-                values[i] = float(answer)
+                cause, reason = error, raised(error)
             else:
-                where = query.points(i, i + 1)[0]  # afresh: the function may have changed its own
-                values[i] = self._failed(where, done + i, done + i + 1, objection)
+                # the usual case first: this line runs once per query
+                if type(answer) is float and math.isfinite(answer):
+                    values[j] = answer
+                    continue
+                reason = objection(answer) or ""
+                if not reason:
+                    values[j] = float(answer)
+                    continue
+            values[j] = math.nan
+            failed = PieceAnswer(
+                piece=Piece(i, j, j + 1), values=values[j : j + 1], error=reason, cause=cause
+            )
+            self._object(plan, failed, done + j + 1)
         return values
 
-    def _rows(self, x: Vector) -> int:
-        return max(1, CHUNK_VALUES // x.size) if self.chunk_size is None else self.chunk_size
 
-    def _in_chunks(
-        self,
-        evaluate: Callable[[int, int], Vector],
-        point: Callable[[int], Vector],
-        count: int,
-        rows: int,
-        *,
-        first: int = 0,
-        done: int = 0,
-    ) -> Vector:
-        """Evaluate the points ``first`` to ``count``, ``rows`` at a time."""
-        values = np.empty(count - first)
-        for start in range(first, count, rows):
-            stop = min(start + rows, count)
-            try:
-                chunk = evaluate(start, stop)
-            except KeyboardInterrupt as interrupt:
-                interrupt.points_spent = done + stop  # type: ignore[attr-defined]
-                raise
-            except AnswerShapeError:
-                raise
-            except Exception as error:
-                # which of the points is to blame is not known, so all of them count as failed
-                self._failed(point(start), done + start, done + stop, error)
-                chunk = np.full(stop - start, np.nan)
-            finite = np.isfinite(chunk)
-            if not finite.all():
-                i = int(np.argmin(finite))
-                reason = f"the function returned {chunk[i]}"
-                self._failed(point(start + i), done + start + i, done + stop, reason)
-            values[start - first : stop - first] = np.where(finite, chunk, np.nan)
-        return values
-
-    def _gradient(self, query: Query, values: Vector, done: int) -> Vector | None:
-        if not query.gradient or self.objective.gradient is None or math.isnan(values[0]):
-            return None
-        try:
-            answer = self.objective.gradient(query.base.copy(), query.sample)
-            gradient = as_gradient(answer, query.base.shape)
-        except AnswerShapeError:
-            raise
-        except Exception as error:
-            self._failed(query.base, done, done + 1, error)
-            return None
-        if not np.isfinite(gradient).all():
-            self._failed(query.base, done, done + 1, "the gradient has entries that are not finite")
-            return None
-        return gradient
-
-    def _failed(self, point: Vector, index: int, spent: int, what: Exception | str) -> float:
-        """Return NaN for a point to be skipped, else raise."""
-        if self.on_error == "skip":
-            return math.nan
-        if self.on_error == "raise" and isinstance(what, Exception):
-            raise what
-        raise PointFailure(index=index, spent=spent, point=point, what=what)
+def _point(plan: Plan, i: int, place: int) -> Vector:
+    """Return a point afresh, since the function may have changed its own."""
+    query = plan.queries[i]
+    if place >= query.n_points:  # a stack of single points
+        return plan.queries[i + place].base
+    (point,) = query.points(place, place + 1)
+    return np.asarray(point)
 
 
 def check_capabilities(objective: Objective, algorithm: Algorithm, plan: Plan) -> None:
@@ -235,63 +255,6 @@ def check_capabilities(objective: Objective, algorithm: Algorithm, plan: Plan) -
     if objective.values is not None:
         _check_dense(plan.queries[0])
         _try_empty_stack(objective.values, plan.queries[0])
-
-
-def as_values(answer: object, count: int) -> Vector:
-    """Return ``answer`` as ``count`` floats; complex entries become NaN, other shapes raise."""
-    try:
-        array = np.asarray(answer)
-    except ValueError as error:
-        raise AnswerShapeError(f"The values must be an array of numbers: {error}.") from error
-    if array.shape != (count,):
-        raise AnswerShapeError(
-            f"The values of {count} points must have shape ({count},); got {array.shape}. A "
-            "vectorised function takes an array of shape (m, d) and returns one value per row."
-        )
-    if array.dtype.kind in "biuf":
-        return array.astype(np.float64)
-    return np.array([math.nan if _objection(entry) else float(entry) for entry in array])
-
-
-def as_gradient(answer: object, shape: tuple[int, ...]) -> Vector:
-    """Return ``answer`` as a gradient of the right shape, or raise."""
-    try:
-        gradient = real_array(answer)
-    except (TypeError, ValueError) as error:
-        raise AnswerShapeError(f"`gradient` must be an array of real numbers: {error}.") from error
-    if gradient.shape != shape:
-        raise AnswerShapeError(f"`gradient` must have shape {shape}; got {gradient.shape}.")
-    return gradient
-
-
-def _evaluate(objective: Objective, query: Query, start: int, stop: int) -> Vector:
-    """Evaluate the points ``start`` to ``stop`` in one go."""
-    if objective.along is None:
-        assert objective.values is not None, "only a vectorised objective comes here"  # noqa: S101
-        return as_values(objective.values(query.points(start, stop), query.sample), stop - start)
-    parts = []
-    for indices, values in query.offsets(start, stop):
-        where = indices
-        if where is None:
-            where = np.broadcast_to(np.arange(query.base.size), values.shape)
-        parts.append(
-            as_values(objective.along(query.base, where, values, query.sample), len(values))
-        )
-    return np.concatenate(parts)
-
-
-def _objection(answer: Any) -> str | None:
-    """Say why ``answer`` is not a finite real number, or None if it is one."""
-    if isinstance(answer, np.ndarray) and answer.ndim == 0:
-        answer = answer[()]
-    if isinstance(answer, np.ndarray | list | tuple):
-        return f"the function returned an array of shape {np.shape(answer)}, not a number"
-    if isinstance(answer, numbers.Real | np.bool_):
-        try:
-            return None if math.isfinite(answer) else f"the function returned {float(answer)}"
-        except OverflowError:
-            return "the function returned an integer beyond the range of floating-point numbers"
-    return f"the function returned {answer!r} of type {type(answer).__name__}, not a real number"
 
 
 def _check_dense(query: Query) -> None:
