@@ -9,16 +9,24 @@ __all__ = [
     "AnswerShapeError",
     "BudgetError",
     "CapabilityError",
+    "EncodingError",
     "EvaluationError",
     "MissingExtraError",
     "NonFiniteError",
     "ParameterError",
     "ParameterTypeError",
+    "ProgramError",
     "RoundingWarning",
+    "RunBusyError",
     "RunFinishedError",
+    "RunMismatchError",
     "StartWarning",
+    "StoreError",
+    "StoreFileError",
+    "StoreWriteError",
     "SzohtError",
     "SzohtWarning",
+    "UnknownRunError",
     "warn",
 ]
 
@@ -59,6 +67,45 @@ class NonFiniteError(SzohtError, ValueError):
 
 class RunFinishedError(SzohtError, RuntimeError):
     """A finished run was asked for another plan, or told an answer."""
+
+
+class StoreError(SzohtError, RuntimeError):
+    """A run store cannot do what is asked of it."""
+
+
+class StoreFileError(StoreError, ValueError):
+    """A file is no run store, a damaged one, or one of a later version; it was left as it is."""
+
+
+class StoreWriteError(StoreError, OSError):
+    """A run store cannot be written, for want of room for instance."""
+
+
+class RunBusyError(StoreError):
+    """Another process is at work on the run."""
+
+
+class RunMismatchError(StoreError, ValueError):
+    """What is to be resumed is not what was stored."""
+
+
+class UnknownRunError(StoreError, LookupError):
+    """There is no such run in the store, or more than one might be meant."""
+
+
+class EncodingError(SzohtError, TypeError):
+    """Something is not data, so that a store cannot hold it."""
+
+
+class ProgramError(EvaluationError):
+    """A program gave no value; ``stderr`` is the end of what it wrote to standard error."""
+
+    def __init__(self, reason: str, stderr: str) -> None:
+        super().__init__(reason, stderr)
+        self.stderr = stderr
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class MissingExtraError(SzohtError, ImportError):
