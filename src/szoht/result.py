@@ -38,6 +38,11 @@ class Status(enum.Enum):
         "The iterates left the range of floating-point numbers.",
         "Lower `step_size`, or leave it out to have it found by line search.",
     )
+    STORE = (
+        12,
+        "The run store could not be written, most likely for want of room.",
+        "Make room and resume the run: every answer stored so far is kept.",
+    )
     RUNNING = (9, "The run has not ended.", "")
 
     def __init__(self, code: int, text: str, remedy: str) -> None:
@@ -152,6 +157,8 @@ class Result:
         What the algorithm did and why, one line per decision, if it decides anything.
     seed
         The integer that repeats this run when passed as ``rng``.
+    run
+        The name of the run in its store, if it has one.
     """
 
     x: Vector
@@ -169,6 +176,7 @@ class Result:
     history: dict[str, Any] = field(repr=False)
     failure: Failure | None = None
     explain: tuple[str, ...] = field(default=(), repr=False)
+    run: str | None = None
 
     @cached_property
     def support(self) -> Indices:
@@ -190,6 +198,8 @@ class Result:
         }
         if self.njev:
             rows["njev"] = f"{self.njev} gradients"
+        if self.run is not None:
+            rows["run"] = self.run
         if self.counts.failures:
             rows["failures"] = self.counts.failures
         return "\n".join(f"{name:>9}: {value}" for name, value in rows.items())
