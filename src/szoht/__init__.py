@@ -1,5 +1,6 @@
 """Sparse black-box optimization: min f(x) subject to ||x||_0 <= k, from function values alone."""
 
+from szoht import executors as executors
 from szoht._version import __version__ as __version__
 from szoht.adapters import scipy_method as scipy_method
 from szoht.algorithm import Algorithm as Algorithm

@@ -11,6 +11,8 @@ __all__ = [
     "CapabilityError",
     "EncodingError",
     "EvaluationError",
+    "ExecutorError",
+    "IdleWorkersWarning",
     "MissingExtraError",
     "NonFiniteError",
     "ParameterError",
@@ -59,6 +61,10 @@ class AnswerShapeError(SzohtError, ValueError):
 
 class EvaluationError(SzohtError, RuntimeError):
     """The objective raised, or answered with something that is not a finite real number."""
+
+
+class ExecutorError(SzohtError, RuntimeError):
+    """Workers could not be started, or a pool that is not ours has broken down."""
 
 
 class NonFiniteError(SzohtError, ValueError):
@@ -114,6 +120,10 @@ class MissingExtraError(SzohtError, ImportError):
 
 class SzohtWarning(UserWarning):
     """Base class of every warning that this library emits."""
+
+
+class IdleWorkersWarning(SzohtWarning):
+    """A vectorised function gets so many points per call that one call is all there is."""
 
 
 class RoundingWarning(SzohtWarning):

@@ -10,7 +10,7 @@ from szoht.queries import Answer, Plan
 from szoht.result import Failure, Result, Status
 from szoht.store import RunOver, Sitting, recording
 
-__all__ = ["kept", "loop"]
+__all__ = ["drive", "loop"]
 
 
 def loop(run: AskTell, oracle: Callable[[Plan], Sequence[Answer]]) -> Result:
@@ -33,11 +33,18 @@ def loop(run: AskTell, oracle: Callable[[Plan], Sequence[Answer]]) -> Result:
     return run.result
 
 
-def kept(run: AskTell, oracle: Oracle, sitting: Sitting) -> Result:
-    """Drive a run whose answers are in a store, and are added to it."""
-    with recording(oracle, sitting, run) as recorded:
-        result = loop(run, recorded)
-    return replace(result, run=sitting.name)
+def drive(run: AskTell, oracle: Oracle, sitting: Sitting | None = None) -> Result:
+    """Drive a run, recording its answers if there is a sitting, and count what workers did."""
+    if sitting is None:
+        result = loop(run, oracle)
+    else:
+        with recording(oracle, sitting, run) as recorded:
+            if oracle.dispatcher is not None:
+                oracle.dispatcher.on_fault = recorded.note
+            result = replace(loop(run, recorded), run=sitting.name)
+    if oracle.dispatcher is None:
+        return result
+    return replace(result, faults=oracle.dispatcher.faults)
 
 
 def _describe(failed: PointFailure, run: AskTell) -> Failure:

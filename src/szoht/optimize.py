@@ -1,7 +1,9 @@
 """`minimize`: the one loop, over `AskTell` and the oracle."""
 
 from collections.abc import Callable, Iterable, Mapping
+from concurrent import futures
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,9 @@ from szoht._validate import check_vector
 from szoht.algorithm import Algorithm
 from szoht.ask_tell import AskTell
 from szoht.callbacks import Callback, ProgressBar, as_callbacks
-from szoht.loop import kept, loop
+from szoht.executors.base import Executor
+from szoht.executors.staff import choose_staff
+from szoht.loop import drive
 from szoht.objective import Call, HasValue, Objective, as_objective
 from szoht.operators.base import Operator
 from szoht.oracle import OnError, Oracle, check_capabilities
@@ -46,6 +50,11 @@ def minimize(
     along: Call | None = None,
     on_error: OnError = "stop",
     chunk_size: int | None = None,
+    workers: int | None = None,
+    executor: Executor | futures.Executor | None = None,
+    timeout: float | None = None,
+    retries: int | None = None,
+    min_fraction: float | None = None,
     callback: Callback | Iterable[Callback] | None = None,
     monitor: Callable[[Vector], float] | None = None,
     progress: bool = False,
@@ -97,6 +106,21 @@ def minimize(
         status, keeping all that was found; leave the point out, count it and go on; or raise.
     chunk_size : int
         Points per call of a vectorised function; by default as many as fit 4 MB.
+    workers : int
+        Evaluate on this many processes of this machine, -1 for one per processor. The iterates
+        stay the same, bit for bit. A script must then start the run below
+        ``if __name__ == "__main__":``.
+    executor : szoht.executors.Executor or concurrent.futures.Executor
+        Evaluate elsewhere: `szoht.executors.Threads`, `Processes`, `Dask`, `Ray`, or any pool of
+        `concurrent.futures`, which is not closed.
+    timeout : float
+        Seconds that a worker may take for one call of the function, > 0.
+    retries : int
+        How often a piece of work is tried again, elsewhere, when its worker died, hung past the
+        timeout or raised; 2 by default. After that ``on_error`` decides.
+    min_fraction : float
+        Go on when this share of the directions of an estimate has answered, in (0, 1]; the
+        estimate is rescaled. Gives up bit-identity; off by default.
     callback : callable or several
         ``callback(progress)`` after each iteration; returning True or raising StopIteration ends
         the run. See `szoht.result.Progress`.
@@ -136,6 +160,13 @@ def minimize(
         gradient=gradient,
         along=along,
     )
+    staff = choose_staff(
+        workers=workers,
+        executor=executor,
+        timeout=timeout,
+        retries=retries,
+        min_fraction=min_fraction,
+    )
     oracle = Oracle(objective=objective, on_error=on_error, chunk_size=chunk_size)
     with ExitStack() as stack:
         callbacks = list(as_callbacks(callback))
@@ -161,11 +192,15 @@ def minimize(
             monitor=monitor,
         )
         check_capabilities(objective, run.algorithm, run.ask())
+        if staff is not None:
+            dispatcher = stack.enter_context(staff.at_work(objective))
+            oracle = replace(oracle, dispatcher=dispatcher)
+            oracle.warn_of_idle_workers(run.ask())
         if bar is not None:
             bar.expect(run.query_limit)
             stack.enter_context(bar)
         if store is None:
-            return loop(run, oracle)
+            return drive(run, oracle)
         settings = Settings(
             algorithm=describe(run.algorithm),
             method=run.algorithm,
@@ -187,7 +222,5 @@ def minimize(
             function=fingerprint(fun),
             source=fun if isinstance(fun, Program) else place(fun),
         )
-        sitting = stack.enter_context(
-            stack.enter_context(opened(store, create=True)).create(settings)
-        )
-        return kept(run, oracle, sitting)
+        file = stack.enter_context(opened(store, create=True))
+        return drive(run, oracle, stack.enter_context(file.create(settings)))

@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
@@ -11,8 +12,15 @@ import numpy as np
 
 from szoht._validate import check_choice, check_integer
 from szoht.algorithm import Algorithm
-from szoht.errors import AnswerShapeError, CapabilityError
+from szoht.errors import (
+    AnswerShapeError,
+    CapabilityError,
+    ExecutorError,
+    IdleWorkersWarning,
+    warn,
+)
 from szoht.evaluate import evaluate, objection, raised
+from szoht.executors.dispatch import Dispatcher
 from szoht.objective import Call, Objective
 from szoht.pieces import Piece, PieceAnswer, assemble, cut, first_points
 from szoht.queries import Answer, Plan, Query
@@ -61,11 +69,14 @@ class Oracle:
         A point that fails ends the run, or becomes NaN, or its exception is raised.
     chunk_size : int, optional
         Points per call of a vectorised or sparse-aware function.
+    dispatcher : Dispatcher, optional
+        Has the pieces evaluated by workers; without it they are evaluated here.
     """
 
     objective: Objective
     on_error: OnError = "stop"
     chunk_size: int | None = None
+    dispatcher: Dispatcher | None = None
 
     def __post_init__(self) -> None:
         check_choice("on_error", self.on_error, get_args(OnError))
@@ -91,25 +102,41 @@ class Oracle:
             ``landed(answer)`` is called in this thread for each newly evaluated piece as soon as it
             arrives and before its values are used. A piece that ends the run is not handed over.
         """
-        if landed is None and not known and self._is_plain(plan):
+        if self.dispatcher is None and landed is None and not known and self._is_plain(plan):
             return self._plain(plan)
-        answers = [known[piece] for piece in self.pieces(plan) if piece in known]
-        missing = [piece for piece in self.pieces(plan) if piece not in known]
-        spent = sum(answer.piece.n_points for answer in answers)
-        for answer in self._evaluate(plan, missing, spent):
-            spent += answer.piece.n_points
-            if answer.error is not None:
-                self._object(plan, answer, spent)
-            if landed is not None:
-                landed(answer)
-            answers.append(answer)
+        pieces = self.pieces(plan)
+        answers = [known[piece] for piece in pieces if piece in known]
+        missing = [piece for piece in pieces if piece not in known]
+        with closing(self._evaluate(plan, missing)) as arriving:
+            for answer, spent in arriving:
+                if answer.error is not None:
+                    self._object(plan, answer, spent)
+                if landed is not None:
+                    landed(answer)
+                answers.append(answer)
         return assemble(plan, answers)
 
     def pieces(self, plan: Plan) -> tuple[Piece, ...]:
         """Return the pieces in which the plan is evaluated and recorded."""
         return cut(plan, self.objective, self.chunk_size)
 
-    def _evaluate(self, plan: Plan, pieces: Sequence[Piece], spent: int) -> Iterator[PieceAnswer]:
+    def warn_of_idle_workers(self, plan: Plan) -> None:
+        """Say so if a whole estimate goes to the function, and so to one worker, in one call."""
+        if plan.n_points > 1 and len(self.pieces(plan)) == 1:
+            warn(
+                f"The function takes all {plan.n_points} points of the first plan in one call, so "
+                "that one worker has everything to do. Pass a smaller `chunk_size`.",
+                IdleWorkersWarning,
+            )
+
+    def _evaluate(
+        self, plan: Plan, pieces: Sequence[Piece]
+    ) -> Generator[tuple[PieceAnswer, int], None, None]:
+        """Yield each answer with the number of points spent on the plan until then."""
+        if self.dispatcher is not None:
+            yield from self._dispatch(self.dispatcher, plan, pieces)
+            return
+        spent = plan.n_points - sum(piece.n_points for piece in pieces)
         for piece in pieces:
             spent += piece.n_points
             try:
@@ -117,13 +144,27 @@ class Oracle:
             except KeyboardInterrupt as stop:
                 stop.points_spent = spent  # type: ignore[attr-defined]
                 raise
-            yield answer
+            yield answer, spent
 
-    def _object(self, plan: Plan, answer: PieceAnswer, spent: int) -> None:
+    def _dispatch(
+        self, dispatcher: Dispatcher, plan: Plan, pieces: Sequence[Piece]
+    ) -> Generator[tuple[PieceAnswer, int], None, None]:
+        with closing(dispatcher.begin(plan, pieces)) as shift:
+            try:
+                for answer in shift:
+                    yield answer, shift.issued
+            except ExecutorError as error:
+                nothing = np.full(pieces[0].n_points, np.nan)
+                lost = PieceAnswer(piece=pieces[0], values=nothing, error=str(error), cause=error)
+                self._object(plan, lost, shift.issued, skippable=False)
+
+    def _object(
+        self, plan: Plan, answer: PieceAnswer, spent: int, *, skippable: bool = True
+    ) -> None:
         """Return if a failed piece is to be skipped, else raise."""
         assert answer.error is not None, "only failures come here"  # noqa: S101
         piece, cause = answer.piece, answer.cause
-        if self.on_error == "skip":
+        if self.on_error == "skip" and skippable:
             return
         if self.on_error == "raise" and cause is not None:
             raise cause

@@ -90,17 +90,23 @@ def first_points(plan: Plan) -> list[int]:
 
 
 def assemble(plan: Plan, answers: Iterable[PieceAnswer]) -> list[Answer]:
-    """Put the answers together; points that no piece answers are NaN."""
+    """Put the answers together; points that no piece answers are NaN and left out."""
     values = np.full(plan.n_points, np.nan)
+    left_out = np.ones(plan.n_points, dtype=bool)
     gradients: dict[int, Vector | None] = {}
     firsts = first_points(plan)
     for answer in answers:
         start = firsts[answer.piece.query] + answer.piece.start
         values[start : start + answer.piece.n_points] = answer.values
+        left_out[start : start + answer.piece.n_points] = False
         if answer.gradient is not None:
             gradients[answer.piece.query] = answer.gradient
     return [
-        Answer(values=values[first : first + query.n_points], gradient=gradients.get(i))
+        Answer(
+            values=values[first : first + query.n_points],
+            gradient=gradients.get(i),
+            left_out=left_out[first : first + query.n_points] if left_out.any() else None,
+        )
         for i, (first, query) in enumerate(zip(firsts, plan.queries, strict=True))
     ]
 

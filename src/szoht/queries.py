@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from szoht.directions import Directions, Offsets
-from szoht.types import Sample, Vector
+from szoht.types import Mask, Sample, Vector
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -129,10 +129,14 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Answer:
-    """The values of one query's points, NaN where the objective failed, and its gradient."""
+    """The values of one query's points, NaN where the objective failed, and its gradient.
+
+    ``left_out`` marks points that nobody waited for; they are NaN and no failures.
+    """
 
     values: Vector
     gradient: Vector | None = None
+    left_out: Mask | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -106,20 +106,30 @@ class _Elsewhere:
         """Return the answers, or raise `_Pending`."""
         places, answers = _places(plan), list(known.values())
         values = _told(plan, answers)
-        for reply in self._replies.pop(self._sitting.round, []):
-            point = reply.id.point
-            if point >= len(places):
-                self._told.unknown.append(str(reply.id))
-            elif point in values:
-                self._compare(reply, values[point])
-            elif (new := self._taken(reply, places[point])) is not None:
-                values[point] = float(new.values[0])
+        for reply in self.review(plan, known):
+            if (new := self._taken(reply, places[reply.id.point])) is not None:
+                values[reply.id.point] = float(new.values[0])
                 answers.append(new)
                 landed(new)
         missing = [piece for i, piece in enumerate(places) if i not in values]
         if missing:
             raise _Pending(plan, missing)
         return assemble(plan, answers)
+
+    def review(self, plan: Plan, known: Mapping[Piece, PieceAnswer]) -> list[Reply]:
+        """Compare replies with what is known; return the first to each point that is not."""
+        values, new = _told(plan, known.values()), []
+        for reply in self._replies.pop(self._sitting.round, []):
+            point = reply.id.point
+            if point >= plan.n_points:
+                self._told.unknown.append(str(reply.id))
+            elif point in values:
+                self._compare(reply, values[point])
+            else:
+                new.append(reply)
+                if math.isfinite(reply.value):
+                    values[point] = reply.value
+        return new
 
     def finish(self) -> None:
         """Count the replies to rounds that have not come."""
@@ -194,7 +204,7 @@ def answer(store: Store, run: str, replies: Iterable[Reply]) -> Told:
     with store.sit(run, wait=WAIT_SECONDS) as sitting:
         again = _again(sitting)
         elsewhere = _Elsewhere(sitting, replies, told, skip=again.on_error == "skip")
-        recorded = Recorded(elsewhere, sitting, again)
+        recorded = Recorded(elsewhere, sitting, again, review=elsewhere.review)
         _drive(again, recorded)
         elsewhere.finish()
         if again.done:

@@ -10,9 +10,9 @@ import numpy as np
 
 from szoht.algorithm import Measured
 from szoht.queries import Answer, Plan
-from szoht.types import Indices, Vector
+from szoht.types import Indices, Mask, Vector
 
-__all__ = ["Counts", "Failure", "Progress", "Result", "Status"]
+__all__ = ["Counts", "Failure", "Faults", "Progress", "Result", "Status"]
 
 SHOWN_ENTRIES = 10
 
@@ -84,6 +84,27 @@ class Counts:
         return replace(self, **{name: getattr(self, name) + n for name, n in more.items()})
 
 
+@dataclass(frozen=True, kw_only=True)
+class Faults:
+    """What went wrong among the workers, and was made good by trying again or by going on.
+
+    How often a worker died, hung past the timeout, or raised; and how many points were left out
+    because enough others had answered (``min_fraction``).
+    """
+
+    died: int = 0
+    hung: int = 0
+    raised: int = 0
+    left_out: int = 0
+
+    def __bool__(self) -> bool:
+        return self != Faults()
+
+    def __str__(self) -> str:
+        counts = ((name.replace("_", " "), n) for name, n in vars(self).items())
+        return ", ".join(f"{n} {name}" for name, n in counts if n) or "none"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Progress:
     """An immutable look at a run, handed to callbacks and stop rules after each iteration.
@@ -153,6 +174,8 @@ class Result:
         last of them: ``pandas.DataFrame(result.history)``.
     failure
         The evaluation that ended the run, if one did.
+    faults
+        What went wrong among the workers, if there were any.
     explain
         What the algorithm did and why, one line per decision, if it decides anything.
     seed
@@ -175,6 +198,7 @@ class Result:
     method: str
     history: dict[str, Any] = field(repr=False)
     failure: Failure | None = None
+    faults: Faults = Faults()
     explain: tuple[str, ...] = field(default=(), repr=False)
     run: str | None = None
 
@@ -202,12 +226,14 @@ class Result:
             rows["run"] = self.run
         if self.counts.failures:
             rows["failures"] = self.counts.failures
+        if self.faults:
+            rows["faults"] = str(self.faults)
         return "\n".join(f"{name:>9}: {value}" for name, value in rows.items())
 
 
 def count_failures(plan: Plan, answers: Sequence[Answer]) -> int:
     """Return how many values and gradients were asked for and not answered by finite numbers."""
-    values = sum(int(np.count_nonzero(~np.isfinite(answer.values))) for answer in answers)
+    values = sum(int(np.count_nonzero(~_settled(answer))) for answer in answers)
     return values + sum(
         int(query.gradient and bool(np.isfinite(answer.values[0])) and not _has_gradient(answer))
         for query, answer in zip(plan.queries, answers, strict=True)
@@ -222,6 +248,12 @@ def finite_only(answers: Sequence[Answer]) -> list[Answer]:
     ]
 
 
+def _settled(answer: Answer) -> Mask:
+    """Tell which points have a finite value, or were left out on purpose."""
+    finite: Mask = np.isfinite(answer.values)
+    return finite if answer.left_out is None else finite | answer.left_out
+
+
 def _has_gradient(answer: Answer) -> bool:
     return answer.gradient is not None and bool(np.isfinite(answer.gradient).all())
 
@@ -229,9 +261,9 @@ def _has_gradient(answer: Answer) -> bool:
 def first_failure(plan: Plan, answers: Sequence[Answer], spent: int) -> Failure | None:
     """Return the first point without a finite value, if any; ``spent`` points came before."""
     for query, answer in zip(plan.queries, answers, strict=True):
-        finite = np.isfinite(answer.values)
-        if not finite.all():
-            i = int(np.argmin(finite))
+        settled = _settled(answer)
+        if not settled.all():
+            i = int(np.argmin(settled))
             reason = f"the value is {answer.values[i]}"
             return Failure(query=spent + i + 1, point=query.points(i, i + 1)[0], reason=reason)
         if query.gradient and not _has_gradient(answer):

@@ -2,14 +2,18 @@
 
 import warnings
 from collections.abc import Callable, Iterable
+from concurrent import futures
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, cast
 
 from szoht.algorithm import Algorithm
 from szoht.ask_tell import AskTell
 from szoht.callbacks import Callback, ProgressBar, as_callbacks
 from szoht.errors import ParameterError, RunMismatchError, StartWarning
-from szoht.loop import kept
+from szoht.executors.base import Executor
+from szoht.executors.staff import choose_staff
+from szoht.loop import drive
 from szoht.objective import Call, HasValue, Objective, as_objective
 from szoht.oracle import OnError, Oracle
 from szoht.programs import Program
@@ -35,6 +39,11 @@ def resume(
     target: float | None = None,
     gradient: Call | None = None,
     along: Call | None = None,
+    workers: int | None = None,
+    executor: Executor | futures.Executor | None = None,
+    timeout: float | None = None,
+    retries: int | None = None,
+    min_fraction: float | None = None,
     callback: Callback | Iterable[Callback] | None = None,
     monitor: Callable[[Vector], float] | None = None,
     progress: bool = False,
@@ -60,6 +69,8 @@ def resume(
         In place of the limits of the run, to go on with one that has reached them.
     gradient, along
         As given to `minimize`; functions cannot be stored.
+    workers, executor, timeout, retries, min_fraction
+        As in `minimize`; they may differ from one sitting to the next.
     callback, monitor, progress
         As in `minimize`. They see the run from its beginning.
 
@@ -95,6 +106,13 @@ def resume(
         "max_seconds": max_seconds,
         "target": target,
     }
+    staff = choose_staff(
+        workers=workers,
+        executor=executor,
+        timeout=timeout,
+        retries=retries,
+        min_fraction=min_fraction,
+    )
     with ExitStack() as stack:
         file = stack.enter_context(opened(store, create=False))
         name = file.find(run)
@@ -114,10 +132,13 @@ def resume(
         if bar is not None:
             callbacks.append(bar)
         again = rebuild(sitting.settings, callback=callbacks, monitor=monitor)
+        if staff is not None:
+            dispatcher = stack.enter_context(staff.at_work(objective))
+            oracle = replace(oracle, dispatcher=dispatcher)
         if bar is not None:
             bar.expect(again.query_limit)
             stack.enter_context(bar)
-        return kept(again, oracle, sitting)
+        return drive(again, oracle, sitting)
 
 
 def rebuild(

@@ -14,6 +14,7 @@ import typer
 
 from szoht import algorithms
 from szoht.errors import ParameterError
+from szoht.executors import Threads
 from szoht.result import Result
 from szoht.types import Vector
 
@@ -26,17 +27,20 @@ __all__ = [
     "Options",
     "Output",
     "Quiet",
+    "Retries",
     "RunName",
     "Seconds",
     "Seed",
     "Start",
     "StorePath",
     "Target",
+    "Workers",
     "as_json",
     "from_here",
     "load",
     "settings",
     "show",
+    "staff",
     "start",
 ]
 
@@ -64,6 +68,12 @@ Output: TypeAlias = Annotated[
 ]
 OnErrorChoice: TypeAlias = Annotated[
     str, typer.Option("--on-error", help="What a point does that fails: stop the run, or skip.")
+]
+Workers: TypeAlias = Annotated[
+    int | None, typer.Option("--workers", help="Evaluate so many points at a time.")
+]
+Retries: TypeAlias = Annotated[
+    int | None, typer.Option("--retries", help="Try a point that fails so often again.")
 ]
 StorePath: TypeAlias = Annotated[Path, typer.Argument(help="The run store.")]
 RunName: TypeAlias = Annotated[
@@ -122,6 +132,13 @@ def start(dim: int | None, path: Path | None) -> Vector:
 def settings(texts: list[str] | None) -> dict[str, Any]:
     """Return what --option says, as the parameters of a method."""
     return dict(_setting(text) for text in texts or [])
+
+
+def staff(workers: int | None, retries: int | None, *, program: bool) -> dict[str, Any]:
+    """Return who evaluates: threads that wait for programs, or processes for a function."""
+    if program:
+        return {"executor": Threads(workers or 1), "retries": retries}
+    return {"workers": workers, "retries": retries}
 
 
 def show(result: Result, output: Path | None) -> None:

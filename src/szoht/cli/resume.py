@@ -24,6 +24,8 @@ def resume(
     budget: options.Budget = None,
     seconds: options.Seconds = None,
     target: options.Target = None,
+    workers: options.Workers = None,
+    retries: options.Retries = None,
     quiet: options.Quiet = False,
     output: options.Output = None,
 ) -> None:
@@ -44,6 +46,7 @@ def resume(
                 max_queries=budget,
                 max_seconds=seconds,
                 target=target,
+                **options.staff(workers, retries, program=isinstance(source, Program)),
                 progress=not quiet,
             )
         options.show(result, output)

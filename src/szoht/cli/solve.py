@@ -53,6 +53,8 @@ def solve(
         bool, typer.Option("--vectorized", help="The function takes a stack of points.")
     ] = False,
     on_error: options.OnErrorChoice = "stop",
+    workers: options.Workers = None,
+    retries: options.Retries = None,
     store: Annotated[
         Path | None, typer.Option("--store", help="Keep the run in this file; see szoht resume.")
     ] = None,
@@ -80,6 +82,7 @@ def solve(
             rng=seed,
             vectorized=vectorized,
             on_error=cast(OnError, on_error),
+            **options.staff(workers, retries, program=bool(given)),
             progress=not quiet,
             store=store,
         )

@@ -9,7 +9,7 @@ from szoht._clock import Clock
 from szoht.algorithm import State
 from szoht.errors import RunMismatchError, StoreWriteError
 from szoht.oracle import PointFailure
-from szoht.pieces import Piece, PieceAnswer, first_points
+from szoht.pieces import Piece, PieceAnswer, assemble, first_points
 from szoht.queries import Answer, Plan
 from szoht.result import Progress, Result, Status
 from szoht.store.sitting import Fault, Sitting
@@ -27,6 +27,10 @@ FINAL = frozenset(Status) - {Status.RUNNING, Status.INTERRUPTED, Status.FAILED, 
 
 NOWHERE = -2
 """The round of a snapshot that was taken in the middle of one: to be shown, not to be compared."""
+
+
+VERDICT = 0
+"""The attempt of a fault that nobody tried to mend any more, so that ``on_error`` decided."""
 
 
 class RunOver(Exception):  # noqa: N818  (control flow inside the library, never the user's)
@@ -85,13 +89,23 @@ class Recorded:
 
     The clock stands still from the moment at which a round is complete until the next one begins
     and then makes up for it: what is decided in between depends on a time that is stored.
+
+    ``review`` sees the rounds that come from the store; with ``look`` nothing is ever written.
     """
 
     def __init__(
-        self, oracle: Answering, sitting: Sitting, run: Running, *, look: bool = False
+        self,
+        oracle: Answering,
+        sitting: Sitting,
+        run: Running,
+        *,
+        review: Callable[[Plan, Mapping[Piece, PieceAnswer]], object] | None = None,
+        look: bool = False,
     ) -> None:
         self.name = sitting.name
+        self._review = review
         self._look_only = look
+        self._firsts = [0]
         self._oracle = oracle
         self._sitting = sitting
         self._run = run
@@ -107,28 +121,36 @@ class Recorded:
         known, seconds = sitting.begin(plan)
         if seconds is None and not self._live:
             self._go_live()
-        answers = self._answers(plan, known)
         if seconds is None:
+            answers = self._answers(plan, known)
             seconds = clock.seconds
             sitting.settle(seconds)
+        else:  # whatever is missing was left out when the round was complete
+            answers = assemble(plan, known.values())
+            if self._review is not None:
+                self._review(plan, known)
         clock.hold(seconds)
         return answers
 
+    def note(self, piece: Piece, attempt: int, reason: str, cause: BaseException | None) -> None:
+        """Take note of an attempt that failed; attempt 0 is the last word on the piece."""
+        place = self._firsts[piece.query] + piece.start
+        self._sitting.report(Fault(place, attempt, reason, getattr(cause, "stderr", "")))
+
     def _answers(self, plan: Plan, known: Mapping[Piece, PieceAnswer]) -> Sequence[Answer]:
+        self._firsts = first_points(plan)
+
         def landed(answer: PieceAnswer) -> None:
             if answer.error is not None:
-                place = first_points(plan)[answer.piece.query] + answer.piece.start
-                self._report(place, answer.error, answer.cause)
+                self.note(answer.piece, VERDICT, answer.error, answer.cause)
             self._sitting.add(answer)
 
         try:
             return self._oracle(plan, known=known, landed=landed)
         except PointFailure as failed:
-            self._report(failed.index, failed.reason, failed.cause)
+            words = getattr(failed.cause, "stderr", "")
+            self._sitting.report(Fault(failed.index, VERDICT, failed.reason, words))
             raise
-
-    def _report(self, point: int, reason: str, cause: BaseException | None) -> None:
-        self._sitting.report(Fault(point, 1, reason, getattr(cause, "stderr", "")))
 
     def close(self, otherwise: Status = Status.INTERRUPTED) -> None:
         """Write down how the run ended, or ``otherwise``, and let others have it."""

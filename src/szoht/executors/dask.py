@@ -1,0 +1,169 @@
+"""Dask: the engine when one machine is not enough."""
+
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from szoht.errors import ExecutorError, MissingExtraError, ParameterTypeError
+from szoht.executors.futures import FutureCrew, LostError
+from szoht.executors.parcel import work
+from szoht.objective import Objective
+from szoht.pieces import Piece, PieceAnswer
+
+__all__ = ["Dask"]
+
+INLINE_BYTES = 2**14
+"""Up to this size data travel with the task; larger ones are sent ahead to every worker, once."""
+
+RESTART_SECONDS = 30.0
+
+
+@dataclass(frozen=True, eq=False)
+class Dask:
+    """Evaluates on a Dask cluster.
+
+    The function and, once per iteration, the base point are sent to every worker; a task is a
+    few numbers. When workers die Dask moves their tasks to others; a worker that hangs past the
+    timeout is restarted if it has a nanny, as workers have by default.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Stays yours: it is not closed.
+    """
+
+    client: Any
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.client, _distributed().Client):
+            raise ParameterTypeError(
+                f"`client` must be a distributed.Client; got {self.client!r}. "
+                'Connect with Client("tcp://scheduler:8786").'
+            )
+
+    def open(self, objective: Objective) -> "DaskCrew":
+        """Send the objective to the workers."""
+        return DaskCrew(self.client, objective)
+
+
+class DaskCrew(FutureCrew):
+    """The workers of a cluster that was passed to us."""
+
+    def __init__(self, client: Any, objective: Objective) -> None:
+        super().__init__()
+        self._client = client
+        self._packed: bytes = _distributed().protocol.pickle.dumps(objective)
+        self._parcel = b""
+        self._addresses: dict[int, str] = {}
+        self._since = self._last_event()
+        self._threads: dict[str, int] = client.nthreads()
+        self._objective = self._spread(self._packed)
+        self._plan: Any = None
+
+    @property
+    def size(self) -> int:
+        """How many threads the workers have; at least one worker will come sooner or later."""
+        return max(1, sum(self._threads.values()))
+
+    def prepare(self, parcel: bytes) -> None:
+        """Send the plan to every worker."""
+        self._parcel = parcel
+        self._addresses.clear()
+        try:
+            self._threads = self._client.nthreads()
+            self._plan = self._spread(parcel)
+        except (OSError, TimeoutError) as error:
+            raise ExecutorError(f"The Dask scheduler cannot be reached: {error!r}.") from error
+
+    def start(self, ticket: int, pieces: tuple[Piece, ...], *, after: int | None) -> Any:
+        """Submit a task of a few numbers."""
+        spoilt = None if after is None else self._addresses.get(after)
+        elsewhere = [address for address in self._threads if address != spoilt]
+        return self._client.submit(
+            _work_on_dask,
+            self.token,
+            self._objective,
+            self.number,
+            self._plan,
+            pieces,
+            key=f"szoht-{self.token}-{ticket}",
+            pure=False,
+            workers=elsewhere if spoilt is not None and elsewhere else None,
+            allow_other_workers=bool(spoilt is not None and elsewhere),
+        )
+
+    def collect(self, ticket: int, future: Any) -> tuple[PieceAnswer, ...]:
+        """Return the answers; what was sent ahead is sent again if its holders have died."""
+        try:
+            self._addresses[ticket], answers = future.result()
+        except CancelledError as error:
+            self._objective, self._plan = self._spread(self._packed), self._spread(self._parcel)
+            raise LostError("the workers that held the data died") from error
+        except Exception as error:
+            final = isinstance(error, _distributed().scheduler.KilledWorker)
+            raise LostError(f"Dask reported {error!r}", final=final) from error
+        finally:
+            future.release()
+        checked: tuple[PieceAnswer, ...] = answers
+        return checked
+
+    def cancel(self, ticket: int, future: Any, *, force: bool) -> None:
+        """Cancel the task; with ``force`` restart the worker that is at it."""
+        del ticket
+        at_it = self._processing(future.key) if force else []
+        with suppress(Exception):
+            future.cancel()
+        if at_it:
+            # without a nanny a worker cannot be restarted, and hangs as long as the function does
+            with suppress(Exception):
+                self._client.restart_workers(at_it, timeout=RESTART_SECONDS)
+            self._threads = self._client.nthreads()
+
+    def deaths(self) -> int:
+        """Return how many workers have died since the crew was opened."""
+        return sum(
+            time > self._since and event.get("action") == "remove-worker" and not event["expected"]
+            for time, event in self._events()
+        )
+
+    def close(self) -> None:
+        """Cancel what is going on and let go of what was sent ahead."""
+        super().close()
+        self._objective = self._plan = None
+
+    def _spread(self, data: bytes) -> Any:
+        if len(data) <= INLINE_BYTES or not self._threads:
+            return data
+        return self._client.scatter(data, broadcast=True, hash=False)
+
+    def _processing(self, key: str) -> list[str]:
+        with suppress(Exception):
+            return [a for a, keys in self._client.processing().items() if key in keys]
+        return []
+
+    def _events(self) -> list[tuple[float, dict[str, Any]]]:
+        return [
+            (time, event)
+            for time, event in self._client.get_events("all") or ()
+            if isinstance(event, dict)
+        ]
+
+    def _last_event(self) -> float:
+        return max((time for time, _ in self._events()), default=0.0)
+
+
+def _work_on_dask(
+    token: str, objective: bytes, number: int, parcel: bytes, pieces: tuple[Piece, ...]
+) -> tuple[str, tuple[PieceAnswer, ...]]:
+    return _distributed().get_worker().address, work(token, objective, number, parcel, pieces)
+
+
+def _distributed() -> Any:
+    try:
+        import distributed  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError(
+            'Evaluating on Dask needs the extra "dask": pip install "szoht[dask]".'
+        ) from error
+    return distributed

@@ -1,0 +1,97 @@
+"""What the parameters of a run say about its workers, checked before anything is started."""
+
+import os
+from collections.abc import Iterator
+from concurrent import futures
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from szoht._validate import check_integer, check_real
+from szoht.errors import ParameterError, ParameterTypeError
+from szoht.executors.base import Executor
+from szoht.executors.dispatch import Dispatcher
+from szoht.executors.futures import Futures
+from szoht.executors.processes import Processes
+from szoht.objective import Objective
+
+__all__ = ["Staff", "choose_staff"]
+
+RETRIES = 2
+"""How often a piece is tried again unless ``retries`` says otherwise."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Staff:
+    """An executor, and the rules by which work is handed out to it."""
+
+    executor: Executor
+    timeout: float | None = None
+    retries: int = RETRIES
+    min_fraction: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None:
+            check_real("timeout", self.timeout, low=0, open_low=True)
+        check_integer("retries", self.retries, low=0)
+        if self.min_fraction is not None:
+            check_real("min_fraction", self.min_fraction, low=0, high=1, open_low=True)
+
+    @contextmanager
+    def at_work(self, objective: Objective) -> Iterator[Dispatcher]:
+        """Open a crew for one run, and close what was opened."""
+        crew = self.executor.open(objective)
+        try:
+            yield Dispatcher(
+                crew,
+                timeout=self.timeout,
+                retries=self.retries,
+                min_fraction=self.min_fraction,
+            )
+        finally:
+            crew.close()
+
+
+def choose_staff(
+    *,
+    workers: int | None,
+    executor: Executor | futures.Executor | None,
+    timeout: float | None,
+    retries: int | None,
+    min_fraction: float | None,
+) -> Staff | None:
+    """Return who evaluates, or None if the calling thread does it itself."""
+    chosen = _executor(workers, executor)
+    if chosen is None:
+        rules = {"timeout": timeout, "retries": retries, "min_fraction": min_fraction}
+        for name, value in rules.items():
+            if value is not None:
+                raise ParameterError(
+                    f"`{name}` is a rule for workers, and there are none; got {name}={value!r}. "
+                    "Pass `workers=n` or `executor=...` too."
+                )
+        return None
+    return Staff(
+        executor=chosen,
+        timeout=timeout,
+        retries=RETRIES if retries is None else retries,
+        min_fraction=min_fraction,
+    )
+
+
+def _executor(workers: int | None, executor: Executor | futures.Executor | None) -> Executor | None:
+    if workers is not None:
+        if executor is not None:
+            raise ParameterError(
+                f"`workers` and `executor` exclude each other; got workers={workers!r} and "
+                f"executor={executor!r}. `workers=n` is short for `executor=Processes(n)`."
+            )
+        everybody = check_integer("workers", workers, low=-1) == -1
+        return Processes((os.cpu_count() or 1) if everybody else workers)
+    if isinstance(executor, futures.Executor):
+        return Futures(executor)
+    if executor is None or isinstance(executor, Executor):
+        return executor
+    raise ParameterTypeError(
+        "`executor` must be one of szoht.executors, such as Threads(4) or Dask(client), or a "
+        f"concurrent.futures.Executor; got executor={executor!r}."
+    )
