@@ -7,7 +7,7 @@ from pathlib import Path
 
 from szoht.errors import StoreError, StoreFileError, StoreWriteError
 
-__all__ = ["APPLICATION_ID", "VERSION", "connect", "reading", "writing"]
+__all__ = ["APPLICATION_ID", "VERSION", "connect", "damaged", "reading", "writing"]
 
 APPLICATION_ID = 0x737A6F68
 """The letters "szoh", at byte 68 of the file: SQLite's own place for who a file belongs to."""
@@ -54,8 +54,9 @@ SCHEMA = (
         run INTEGER PRIMARY KEY REFERENCES runs,
         round INTEGER NOT NULL,
         summary TEXT NOT NULL,
-        state TEXT,
-        arrays BLOB
+        state TEXT NOT NULL,
+        arrays BLOB NOT NULL,
+        crc INTEGER NOT NULL
     )""",
     """CREATE TABLE faults (
         number INTEGER PRIMARY KEY,
@@ -121,7 +122,7 @@ def check(path: Path) -> None:
             )
         (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
-        raise _damaged(path, verdict)
+        raise damaged(path, verdict)
 
 
 @contextmanager
@@ -131,8 +132,8 @@ def reading(path: Path) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         raise StoreError(f"The run store {path} cannot be read: {error}.") from error
-    except sqlite3.DatabaseError as error:
-        raise _damaged(path, str(error)) from error
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        raise damaged(path, str(error)) from error
 
 
 @contextmanager
@@ -145,7 +146,7 @@ def writing(path: Path) -> Iterator[None]:
             f"The run store {path} cannot be written: {error}. What was stored before is kept."
         ) from error
     except sqlite3.DatabaseError as error:
-        raise _damaged(path, str(error)) from error
+        raise damaged(path, str(error)) from error
 
 
 def _create(connection: sqlite3.Connection) -> None:
@@ -159,7 +160,8 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def _damaged(path: Path, why: str) -> StoreFileError:
+def damaged(path: Path, why: str) -> StoreFileError:
+    """Return the error for a store in which something is not as it was written."""
     return StoreFileError(
         f"The run store {path} is damaged ({why}); it was left as it is. Restore it from a copy."
     )

@@ -78,9 +78,7 @@ def acquire(store: Path, number: int) -> bool:
             _close_if_idle(path, file)
             return False
         file.held.add(number)
-        record = json.dumps(Owner.me()).encode().ljust(RECORD_BYTES)
-        os.lseek(file.descriptor, number * RECORD_BYTES, os.SEEK_SET)
-        os.write(file.descriptor, record)
+        _sign(file.descriptor, number, json.dumps(Owner.me()))
         return True
 
 
@@ -92,12 +90,13 @@ def release(store: Path, number: int) -> None:
         if file is None or number not in file.held:
             return
         file.held.discard(number)
+        _sign(file.descriptor, number, "")
         _unlock(file.descriptor, number)
         _close_if_idle(path, file)
 
 
 def owner(store: Path, number: int) -> Owner | None:
-    """Return who took the lock of a run last, None if nobody ever did."""
+    """Return who took the lock of a run last and has not given it back, if anybody."""
     path = sidecar(store).resolve()
     if not path.exists():
         return None
@@ -114,6 +113,11 @@ def owner(store: Path, number: int) -> Owner | None:
 
 def _open(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+
+
+def _sign(descriptor: int, number: int, text: str) -> None:
+    os.lseek(descriptor, number * RECORD_BYTES, os.SEEK_SET)
+    os.write(descriptor, text.encode().ljust(RECORD_BYTES))
 
 
 def _close_if_idle(path: Path, file: _File) -> None:

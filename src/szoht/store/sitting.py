@@ -13,12 +13,12 @@ import numpy as np
 
 from szoht._clock import Clock
 from szoht._validate import frozen
-from szoht.errors import RunMismatchError, StoreFileError
+from szoht.errors import RunMismatchError
 from szoht.pieces import Piece, PieceAnswer
 from szoht.queries import Plan
 from szoht.result import Status
 from szoht.store import locking
-from szoht.store.database import reading, writing
+from szoht.store.database import damaged, reading, writing
 from szoht.store.settings import Settings
 from szoht.store.snapshots import Snapshot
 
@@ -200,8 +200,8 @@ class Sitting:
         )
         if self._snapshot is not None:
             execute(
-                "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)",
-                (self._number, *self._snapshot),
+                "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)",
+                (self._number, *self._snapshot, self._snapshot.crc),
             )
         execute("UPDATE runs SET seconds = ? WHERE number = ?", (self.clock.seconds, self._number))
 
@@ -236,10 +236,7 @@ class Sitting:
             ).fetchall()
         for query, start, stop, values, gradient, crc in rows:
             if crc != _crc(query, start, stop, values, gradient):
-                raise StoreFileError(
-                    f"The run store {self._path} is damaged (an answer of round {self.round} of "
-                    f"run {self.name}); it was left as it is. Restore it from a copy."
-                )
+                raise damaged(self._path, f"an answer of round {self.round} of run {self.name}")
             yield PieceAnswer(
                 piece=Piece(query, start, stop),
                 values=_floats(values),

@@ -1,8 +1,9 @@
 """Where a run stands, as arrays and JSON: to be shown, and to check that a replay is faithful."""
 
 import json
+import zlib
 from dataclasses import asdict, fields, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from szoht.algorithm import Measured, State
 from szoht.errors import EncodingError
@@ -25,10 +26,10 @@ class Snapshot(NamedTuple):
     arrays: bytes
 
     @property
-    def numbers(self) -> dict[str, Any]:
-        """What lists show: iteration, counts, best value."""
-        shown: dict[str, Any] = json.loads(self.summary)
-        return shown
+    def crc(self) -> int:
+        """A checksum of the contents."""
+        text = f"{self.round} {self.summary} {self.state}"
+        return zlib.crc32(self.arrays, zlib.crc32(text.encode()))
 
     @property
     def best(self) -> Measured | None:

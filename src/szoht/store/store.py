@@ -19,13 +19,12 @@ from szoht.errors import (
     ParameterTypeError,
     RunBusyError,
     RunMismatchError,
-    StoreFileError,
     UnknownRunError,
 )
 from szoht.result import Status
 from szoht.store import locking
 from szoht.store.codec import Encoded
-from szoht.store.database import connect, reading, writing
+from szoht.store.database import connect, damaged, reading, writing
 from szoht.store.settings import Settings
 from szoht.store.sitting import Fault, Sitting
 from szoht.store.snapshots import Snapshot
@@ -160,7 +159,7 @@ class Store:
             number=row["number"],
             name=row["id"],
             settings=self.settings(row["id"]),
-            status=Status[row["status"]],
+            status=self._status(row),
             seconds=row["seconds"],
             snapshot=self.snapshot(row["id"]),
         )
@@ -169,10 +168,7 @@ class Store:
         """Return the parameters of a run."""
         row = self._row(run)
         if row["crc"] != zlib.crc32(row["arrays"], zlib.crc32(row["settings"].encode())):
-            raise StoreFileError(
-                f"The run store {self.path} is damaged (the settings of run {run}); it was left "
-                "as it is. Restore it from a copy."
-            )
+            raise damaged(self.path, f"the settings of run {run}")
         try:
             return Settings.decoded(Encoded(row["settings"], row["arrays"]))
         except (EncodingError, TypeError, ValueError) as error:
@@ -184,10 +180,16 @@ class Store:
     def snapshot(self, run: str) -> Snapshot | None:
         """Return the newest snapshot of a run, if there is one."""
         rows = self._select(
-            "SELECT round, summary, state, arrays FROM snapshots WHERE run = ?",
+            "SELECT round, summary, state, arrays, crc FROM snapshots WHERE run = ?",
             self._number(run),
         )
-        return Snapshot(*rows[0]) if rows else None
+        if not rows:
+            return None
+        *fields, crc = rows[0]
+        snapshot = Snapshot(*fields)
+        if snapshot.crc != crc:
+            raise damaged(self.path, f"the snapshot of run {run}")
+        return snapshot
 
     def faults(self, run: str) -> list[Fault]:
         """Return the evaluations of a run that failed, in the order of their coming."""
@@ -202,7 +204,10 @@ class Store:
         rows = self._select(
             "SELECT runs.*, summary FROM runs LEFT JOIN snapshots ON run = number ORDER BY number"
         )
-        return [_summary(row, self.path) for row in rows]
+        try:
+            return [_summary(row, self.path) for row in rows]
+        except (ValueError, TypeError) as error:
+            raise damaged(self.path, "the list of runs") from error
 
     def find(self, run: str | None = None) -> str:
         """Return the full name of a run: the newest unfinished one, or the newest, if None."""
@@ -219,6 +224,12 @@ class Store:
 
     def _row(self, run: str) -> Any:
         return self._select("SELECT * FROM runs WHERE id = ?", self.find(run))[0]
+
+    def _status(self, row: Any) -> Status:
+        try:
+            return Status[row["status"]]
+        except KeyError as error:
+            raise damaged(self.path, f"the status of run {row['id']}") from error
 
     def _number(self, run: str) -> int:
         return int(self._row(run)["number"])
