@@ -46,7 +46,7 @@ bench: setup
 	-$(BIN)/python benchmarks/core.py
 	-$(BIN)/python benchmarks/variance_reduced.py
 	-$(BIN)/python benchmarks/zoro.py
-	-$(BIN)/python benchmarks/store.py
+	-$(BIN)/python benchmarks/run_store.py
 
 # the peers bring heavy dependencies, so they live in an environment of their own
 $(VENV)-peers/.ready: pyproject.toml
