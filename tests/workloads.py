@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from szoht.operators import Identity
+
 D = 24
 TRUTH = np.zeros(D)
 TRUTH[[2, 9, 17]] = [1.0, -0.7, 0.4]
@@ -87,7 +89,7 @@ def always_raises(x):
     return quadratic(x)
 
 
-class Picky(Exception):
+class PickyError(Exception):
     """Cannot be unpickled: its constructor wants two arguments."""
 
     def __init__(self, code, where):
@@ -95,8 +97,26 @@ class Picky(Exception):
 
 
 def raises_picky(x):
-    raise Picky(3, "home")
+    raise PickyError(3, "home")
 
 
 def wrong_shape(points):
     return points
+
+
+def slow_quadratic(x):
+    time.sleep(0.02)
+    return quadratic(x)
+
+
+WHOLE_SPACE = Identity()
+WIDE = 5_000
+
+
+def wide_and_slow(x):
+    time.sleep(0.02)
+    return float(np.square(x - 1).sum())
+
+
+def first_entries(x):
+    return float(np.square(x[:100] - 1).sum())

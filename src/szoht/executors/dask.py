@@ -1,5 +1,6 @@
 """Dask: the engine when one machine is not enough."""
 
+import os
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,8 +16,6 @@ __all__ = ["Dask"]
 
 INLINE_BYTES = 2**14
 """Up to this size data travel with the task; larger ones are sent ahead to every worker, once."""
-
-RESTART_SECONDS = 30.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +55,7 @@ class DaskCrew(FutureCrew):
         self._packed: bytes = _distributed().protocol.pickle.dumps(objective)
         self._parcel = b""
         self._addresses: dict[int, str] = {}
+        self._ended = 0
         self._since = self._last_event()
         self._threads: dict[str, int] = client.nthreads()
         self._objective = self._spread(self._packed)
@@ -114,18 +114,20 @@ class DaskCrew(FutureCrew):
         at_it = self._processing(future.key) if force else []
         with suppress(Exception):
             future.cancel()
-        if at_it:
-            # without a nanny a worker cannot be restarted, and hangs as long as the function does
-            with suppress(Exception):
-                self._client.restart_workers(at_it, timeout=RESTART_SECONDS)
-            self._threads = self._client.nthreads()
+        for address in at_it:
+            # A thread cannot be ended but with its process, and a polite restart waits for it. The
+            # nanny starts another one; without a nanny the worker hangs as long as the function.
+            self._ended += 1
+            self._threads.pop(address, None)
+            self._client.run(os._exit, 1, workers=[address], wait=False)
 
     def deaths(self) -> int:
         """Return how many workers have died since the crew was opened."""
-        return sum(
+        removed = sum(
             time > self._since and event.get("action") == "remove-worker" and not event["expected"]
             for time, event in self._events()
         )
+        return max(0, removed - self._ended)
 
     def close(self) -> None:
         """Cancel what is going on and let go of what was sent ahead."""
@@ -138,9 +140,10 @@ class DaskCrew(FutureCrew):
         return self._client.scatter(data, broadcast=True, hash=False)
 
     def _processing(self, key: str) -> list[str]:
-        with suppress(Exception):
-            return [a for a, keys in self._client.processing().items() if key in keys]
-        return []
+        """Return the workers that are at a task and have a nanny."""
+        workers = self._client.scheduler_info()["workers"]
+        processing = self._client.processing()
+        return [a for a, keys in processing.items() if key in keys and workers[a].get("nanny")]
 
     def _events(self) -> list[tuple[float, dict[str, Any]]]:
         return [

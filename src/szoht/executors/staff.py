@@ -85,8 +85,11 @@ def _executor(workers: int | None, executor: Executor | futures.Executor | None)
                 f"`workers` and `executor` exclude each other; got workers={workers!r} and "
                 f"executor={executor!r}. `workers=n` is short for `executor=Processes(n)`."
             )
-        everybody = check_integer("workers", workers, low=-1) == -1
-        return Processes((os.cpu_count() or 1) if everybody else workers)
+        if check_integer("workers", workers, low=-1) == 0:
+            raise ParameterError(
+                "`workers` must be an integer >= 1, or -1 for one per processor; got workers=0."
+            )
+        return Processes((os.cpu_count() or 1) if workers == -1 else workers)
     if isinstance(executor, futures.Executor):
         return Futures(executor)
     if executor is None or isinstance(executor, Executor):

@@ -1,0 +1,56 @@
+"""The public conformance check on every executor that we ship."""
+
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import pytest
+
+from szoht.executors import Dask, Processes, Ray, Serial, Threads
+from szoht.executors.serial import SerialCrew
+from szoht.testing import check_executor
+
+
+@pytest.mark.parametrize("executor", [Serial(), Threads(1), Threads(3), Processes(2)], ids=str)
+def test_our_own(executor):
+    check_executor(executor)
+
+
+def test_a_pool_of_threads():
+    with ThreadPoolExecutor(2) as pool:
+        check_executor(pool)
+        assert pool.submit(int, "7").result() == 7
+
+
+def test_a_pool_of_processes():
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        check_executor(pool)
+        assert pool.submit(int, "7").result() == 7
+
+
+def test_dask(dask_client):
+    check_executor(Dask(dask_client))
+    assert dask_client.submit(int, "7").result() == 7
+
+
+def test_ray(ray_cluster):
+    check_executor(Ray())
+    assert ray_cluster.is_initialized()
+
+
+class Rounded(Serial):
+    """Answers in single precision, as something on the way might."""
+
+    def open(self, objective):
+        class Crew(SerialCrew):
+            def wait(self, seconds):
+                (report,) = super().wait(seconds)
+                for answer in report.answers:
+                    answer.values[:] = answer.values.astype("f4")
+                return [report]
+
+        return Crew(objective)
+
+
+def test_the_check_finds_an_executor_that_changes_bits():
+    with pytest.raises(AssertionError, match="change a bit"):
+        check_executor(Rounded())

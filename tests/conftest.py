@@ -1,0 +1,50 @@
+"""Clusters on this machine, started once and only if a test wants them."""
+
+import os
+import secrets
+import warnings
+from pathlib import Path
+
+import pytest
+
+HERE = str(Path(__file__).parent)
+
+
+@pytest.fixture(scope="session")
+def dask_client():
+    """A scheduler, two workers with one thread each, and a client."""
+    from distributed import Client, LocalCluster  # noqa: PLC0415
+
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            host="127.0.0.1",
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="session")
+def ray_cluster(tmp_path_factory):
+    """A local Ray with two processors."""
+    # Ray protects itself with a token; one of our own keeps it out of the home directory
+    token = tmp_path_factory.mktemp("ray") / "token"
+    token.write_text(secrets.token_hex(32))
+    os.environ.setdefault("RAY_AUTH_TOKEN_PATH", str(token))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import ray  # noqa: PLC0415
+
+        ray.init(
+            num_cpus=2,
+            include_dashboard=False,
+            log_to_driver=False,
+            _node_ip_address="127.0.0.1",
+            runtime_env={"env_vars": {"PYTHONPATH": HERE}},
+        )
+    yield ray
+    ray.shutdown()

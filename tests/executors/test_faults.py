@@ -1,0 +1,243 @@
+"""Workers that die, hang or raise: tried again elsewhere, counted, and nothing else changes."""
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import workloads
+from szoht import Status, errors, minimize
+from szoht.executors import Dask, Processes, Ray, Threads
+from szoht.executors.parcel import pack_objective
+from szoht.executors.processes import ProcessCrew
+from szoht.objective import as_objective
+from szoht.pieces import Piece
+from szoht.queries import one_point
+from szoht.result import Faults
+
+D = workloads.D
+
+
+def run(fun=workloads.quadratic, **parameters):
+    parameters = {"options": {"q": 8, "step_size": 0.05}, "max_queries": 60, **parameters}
+    return minimize(fun, np.zeros(D), k=3, method="szoht", rng=1, **parameters)
+
+
+def our_processes():
+    return [p for p in multiprocessing.active_children() if "Dask" not in p.name]
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    return run()
+
+
+def assert_unharmed(result, undisturbed, **faults):
+    assert result.x.tobytes() == undisturbed.x.tobytes()
+    assert result.counts == undisturbed.counts
+    assert result.faults == Faults(**faults)
+    assert str(result.faults) in str(result)
+
+
+@pytest.mark.parametrize(
+    ("how", "fault"), [("die", "died"), ("exit", "died"), ("hang", "hung"), ("raise", "raised")]
+)
+def test_processes(how, fault, undisturbed, tmp_path):
+    fun = workloads.Mishap(tmp_path, how, times=2)
+    result = run(fun, executor=Processes(2), timeout=1.0)
+    assert_unharmed(result, undisturbed, **{fault: 2})
+    assert our_processes() == []
+
+
+@pytest.mark.parametrize(
+    ("how", "fault"), [("exit", "died"), ("hang", "hung"), ("raise", "raised")]
+)
+def test_threads(how, fault, undisturbed, tmp_path):
+    fun = workloads.Mishap(tmp_path, how)
+    result = run(fun, executor=Threads(2), timeout=1.0)
+    assert_unharmed(result, undisturbed, **{fault: 1})
+
+
+@pytest.mark.parametrize(("how", "fault"), [("hang", "hung"), ("raise", "raised")])
+def test_dask(how, fault, undisturbed, tmp_path, dask_client):
+    fun = workloads.Mishap(tmp_path, how)
+    result = run(fun, executor=Dask(dask_client), timeout=1.0)
+    assert_unharmed(result, undisturbed, **{fault: 1})
+
+
+@pytest.mark.parametrize(("how", "fault"), [("die", "died"), ("hang", "hung"), ("raise", "raised")])
+def test_ray(how, fault, undisturbed, tmp_path, ray_cluster):
+    fun = workloads.Mishap(tmp_path, how)
+    result = run(fun, executor=Ray(), timeout=5.0)
+    assert result.x.tobytes() == undisturbed.x.tobytes()
+    assert result.counts == undisturbed.counts
+    # a task may hold several quick pieces, and Ray does not say at which of them it died
+    assert getattr(result.faults, fault) >= 1
+
+
+@pytest.mark.parametrize("on_error", ["stop", "skip", "raise"])
+def test_pieces_that_always_kill_their_worker(on_error):
+    def go():
+        return run(
+            workloads.always_dies,
+            workers=1,
+            retries=1,
+            on_error=on_error,
+            options={"q": 2, "step_size": 0.05},
+            max_queries=4,
+        )
+
+    if on_error == "raise":
+        with pytest.raises(
+            errors.EvaluationError, match="ended with exit code 7, 2 times in a row"
+        ):
+            go()
+        return
+    result = go()
+    if on_error == "stop":
+        assert result.status is Status.FAILED
+        assert "the worker process ended with exit code 7, 2 times in a row" in result.message
+    else:
+        assert result.status is Status.QUERIES
+        assert result.fun == workloads.quadratic(np.zeros(D))
+        assert result.counts.failures == 2
+        assert result.faults == Faults(died=4)
+
+
+@pytest.mark.parametrize("executor", [Threads(2), Processes(2)], ids=str)
+def test_exceptions_come_back(executor):
+    with pytest.raises(OSError, match="licence") as caught:
+        run(workloads.always_raises, executor=executor, retries=0, on_error="raise")
+    assert "In a worker" in caught.value.__notes__[0]
+    assert "always_raises" in caught.value.__notes__[0]
+    with pytest.raises(errors.EvaluationError, match="Picky"):
+        run(workloads.raises_picky, executor=executor, retries=0, on_error="raise")
+
+
+def test_no_retry_means_none(tmp_path):
+    result = run(workloads.Mishap(tmp_path, "raise"), executor=Threads(2), retries=0)
+    assert result.status is Status.FAILED
+    assert result.faults == Faults(raised=1)
+
+
+def test_a_retry_goes_elsewhere():
+    """With two processes, the one that failed does not get the piece again."""
+    seen = []
+
+    crew = ProcessCrew(pack_objective(as_objective(workloads.quadratic)), 2)
+    try:
+        while crew.size < 2:
+            crew.wait(10)
+        crew.brief(one_point(np.zeros(D), None))
+        for ticket in range(6):
+            crew.submit(ticket, [Piece(0, 0, 1)], after=ticket - 1 if ticket else None)
+            seen.append(id(crew._places[ticket]))
+            while not any(report.over for report in crew.wait(10)):
+                pass
+    finally:
+        crew.close()
+    assert all(one != other for one, other in zip(seen, seen[1:], strict=False))
+
+
+def test_a_foreign_pool_that_breaks_ends_the_run_and_keeps_the_best():
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        result = run(workloads.always_dies, executor=pool, on_error="skip")
+    assert result.status is Status.FAILED
+    assert "Pass workers=n instead" in result.message
+
+
+def test_a_foreign_pool_that_was_shut_down():
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()
+    with pytest.raises(errors.ExecutorError, match="takes no work"):
+        run(executor=pool, on_error="raise")
+
+
+@pytest.mark.parametrize("executor", [Threads(2), Processes(2)], ids=str)
+def test_interrupts_end_cleanly_with_the_best_point(executor):
+    def interrupt(progress):
+        if progress.iteration == 2:
+            timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+
+    started = time.monotonic()
+    result = run(
+        workloads.slow_quadratic, executor=executor, max_queries=10_000, callback=interrupt
+    )
+    assert time.monotonic() - started < 30
+    assert result.status is Status.INTERRUPTED
+    assert result.nit >= 2
+    assert result.fun <= workloads.quadratic(np.zeros(D))
+    assert result.nfev >= 9 * result.nit
+    assert our_processes() == []
+
+
+def test_a_function_that_cannot_be_sent(monkeypatch):
+    monkeypatch.setattr("szoht.executors.parcel.find_spec", lambda name: None)
+    with pytest.raises(errors.ParameterTypeError, match=r"<lambda>.*top level.*Threads\(n\)"):
+        run(lambda x: 0.0, workers=1)
+
+
+def test_with_cloudpickle_a_lambda_will_do(undisturbed):
+    pytest.importorskip("cloudpickle")
+    result = run(lambda x: float(((x - workloads.TRUTH) ** 2).sum()), workers=1)
+    assert result.x.tobytes() == undisturbed.x.tobytes()
+
+
+class Unloadable:
+    def __reduce__(self):
+        return (int, ("not a number",))
+
+    def __call__(self, x):
+        return 0.0
+
+
+def test_a_function_that_cannot_be_loaded():
+    with pytest.raises(errors.ExecutorError, match="could not be loaded"):
+        run(Unloadable(), workers=1, on_error="raise")
+    assert our_processes() == []
+
+
+BAD = {
+    "both": ({"workers": 2, "executor": Threads(2)}, "exclude each other"),
+    "none": ({"workers": 0}, r"`workers` must be an integer >= 1, or -1"),
+    "kind": ({"executor": 4}, "`executor` must be one of szoht.executors"),
+    "timeout alone": ({"timeout": 1.0}, "Pass `workers=n`"),
+    "retries alone": ({"retries": 1}, "Pass `workers=n`"),
+    "timeout": ({"executor": Threads(1), "timeout": 0.0}, "`timeout`"),
+    "retries": ({"executor": Threads(1), "retries": -1}, "`retries`"),
+    "fraction": ({"executor": Threads(1), "min_fraction": 1.5}, "`min_fraction`"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_parameters(name):
+    parameters, message = BAD[name]
+    with pytest.raises((ValueError, TypeError), match=message):
+        run(**parameters)
+
+
+def test_bad_executors(monkeypatch):
+    for wrong in (
+        lambda: Threads(0),
+        lambda: Processes(0),
+        lambda: Dask("tcp://127.0.0.1:1"),
+        lambda: Ray(0),
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            wrong()
+    for executor, module in ((lambda: Dask(None), "distributed"), (Ray, "ray")):
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(errors.MissingExtraError, match="pip install"):
+            executor()
+
+
+def test_one_call_for_one_worker_is_reported():
+    with pytest.warns(errors.IdleWorkersWarning, match="`chunk_size`"):
+        run(workloads.residuals, vectorized=True, executor=Threads(2))
