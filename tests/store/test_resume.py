@@ -154,7 +154,8 @@ def test_limits_can_be_raised(store, options, closing_points):
 
 
 def test_time_counts_over_all_sittings(store):
-    szoht.minimize(Counted(stop_at=60), np.zeros(D), max_seconds=1000, store=store, **SETTINGS)
+    limits = {"max_seconds": 1000, "max_queries": 300}
+    szoht.minimize(Counted(stop_at=60), np.zeros(D), store=store, **limits, **SETTINGS)
     with closing(sqlite3.connect(store)) as connection:
         connection.execute("UPDATE runs SET seconds = 2000")
         connection.commit()

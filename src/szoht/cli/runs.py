@@ -16,8 +16,10 @@ from szoht.store import RunSummary, Store
 
 __all__ = ["runs"]
 
-WIDTH = 24
 COLUMNS = ("run", "started", "function", "algorithm", "d", "k", "queries", "best", "status")
+ELASTIC = ("function", "algorithm")
+LEAST = 6
+PADDING = 2 * len(COLUMNS) + 2
 
 
 def runs(
@@ -35,28 +37,29 @@ def runs(
         for summary in found:
             typer.echo(json.dumps(asdict(summary)))
     else:
-        Console().print(_table(found))
+        console = Console()
+        console.print(_table(found, console.width))
 
 
-def _table(found: list[RunSummary]) -> Table:
+def _table(found: list[RunSummary], width: int) -> Table:
     """Return the list; where the terminal is narrow, function and algorithm are cut short."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     rows = [_row(summary) for summary in found]
-    for i, name in enumerate(COLUMNS):
+    widths = {
+        name: max([len(name), *(len(row[i]) for row in rows)]) for i, name in enumerate(COLUMNS)
+    }
+    rest = sum(size for name, size in widths.items() if name not in ELASTIC)
+    room = max(LEAST, (width - rest - PADDING) // len(ELASTIC))
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in COLUMNS:
         table.add_column(
             name,
             justify="right" if name in ("d", "k", "queries", "best") else "left",
             no_wrap=True,
-            max_width=WIDTH,
-            min_width=0 if name in ("function", "algorithm") else _width(name, i, rows),
+            width=min(widths[name], room) if name in ELASTIC else widths[name],
         )
     for row in rows:
         table.add_row(*row)
     return table
-
-
-def _width(name: str, i: int, rows: list[tuple[str, ...]]) -> int:
-    return max(len(name), *(len(row[i]) for row in rows), 0)
 
 
 def _row(summary: RunSummary) -> tuple[str, ...]:
