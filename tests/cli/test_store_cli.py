@@ -232,3 +232,14 @@ def test_errors(cli):
         pass
     assert "there is no run in" in cli("ask", "empty.db", code=2).output
     assert "run" in cli("runs", "empty.db").output
+
+
+def test_a_run_that_cannot_be_had_again_is_still_shown(cli):
+    class Mine(szoht.Sparse):
+        pass
+
+    method = szoht.szoht(constraint=Mine(2), q=8)
+    result = in_python(60, method=method, k=None, options=None, store="mine.db")
+    output = cli("report", "mine.db").output
+    assert f"best value {result.fun:.10g} with 2 non-zeros" in output
+    assert "`method` must be given again" in output

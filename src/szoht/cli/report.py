@@ -6,9 +6,14 @@ from typing import Annotated
 import typer
 
 from szoht.cli import options
-from szoht.errors import MissingExtraError, SzohtError
+from szoht.errors import MissingExtraError, RunMismatchError, SzohtError
 from szoht.remote import replay
-from szoht.reporting.run_report import draw_run, summarise, write_history
+from szoht.reporting.run_report import (
+    draw_run,
+    summarise,
+    summarise_snapshot,
+    write_history,
+)
 from szoht.store import Store
 
 __all__ = ["report"]
@@ -28,7 +33,11 @@ def report(
         with Store(store, create=False) as file:
             name = file.find(run)
             (summary,) = [known for known in file.runs() if known.name == name]
-            result = replay(file, name).result
+            try:
+                result = replay(file, name).result
+            except RunMismatchError as error:
+                typer.echo(f"{summarise_snapshot(summary, file.snapshot(name))}\n\n{error}")
+                return
             typer.echo(summarise(summary, result, file.faults(name)))
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)

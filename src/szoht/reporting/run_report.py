@@ -11,13 +11,15 @@ import numpy as np
 from szoht.errors import MissingExtraError
 from szoht.result import Result
 from szoht.store import Fault, RunSummary
+from szoht.store.snapshots import Snapshot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_run", "run_figure", "summarise", "write_history"]
+__all__ = ["draw_run", "run_figure", "summarise", "summarise_snapshot", "write_history"]
 
 SHOWN_FAULTS = 5
+SHOWN_ENTRIES = 10
 _VALUE, _BEST = "#9db7d5", "#1f4e8c"
 
 
@@ -37,6 +39,21 @@ def summarise(summary: RunSummary, result: Result, faults: Sequence[Fault] = ())
         if words:
             rows += ["  the last words on standard error:"]
             rows += [f"    {line}" for line in words.splitlines()[-SHOWN_FAULTS:]]
+    return "\n".join(rows)
+
+
+def summarise_snapshot(summary: RunSummary, snapshot: Snapshot | None) -> str:
+    """Return in words what is known of a run that cannot be had again here."""
+    best = None if snapshot is None else snapshot.best
+    rows = [
+        f"run {summary.name}, started {summary.started}: {summary.status}",
+        f"{summary.algorithm}, seed {summary.seed}",
+        f"{summary.queries} queries, {summary.iteration} iterations, {summary.seconds:.3g} seconds",
+    ]
+    if best is not None:
+        support = np.flatnonzero(best.x)
+        entries = ", ".join(f"{i}: {best.x[i]:.6g}" for i in support[:SHOWN_ENTRIES])
+        rows.append(f"best value {best.value:.10g} with {support.size} non-zeros {{{entries}}}")
     return "\n".join(rows)
 
 
