@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test lint types layers pytest test-statistical bench bench-peers clean
+.PHONY: setup demo demo-cluster test lint types layers pytest test-statistical bench bench-peers clean
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +23,9 @@ setup: $(VENV)/.ready
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py --out out/demo.png
+
+demo-cluster: setup
+	$(BIN)/python examples/cluster.py
 
 test: lint types layers pytest
 
@@ -46,6 +49,7 @@ bench: setup
 	-$(BIN)/python benchmarks/core.py
 	-$(BIN)/python benchmarks/variance_reduced.py
 	-$(BIN)/python benchmarks/zoro.py
+	-$(BIN)/python benchmarks/executors.py
 	-$(BIN)/python benchmarks/run_store.py
 
 # the peers bring heavy dependencies, so they live in an environment of their own

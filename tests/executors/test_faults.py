@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -142,7 +143,7 @@ def test_a_retry_goes_elsewhere():
                 pass
     finally:
         crew.close()
-    assert all(one != other for one, other in zip(seen, seen[1:], strict=False))
+    assert all(one != other for one, other in pairwise(seen))
 
 
 def test_a_foreign_pool_that_breaks_ends_the_run_and_keeps_the_best():

@@ -15,7 +15,7 @@ from szoht.executors import Processes, Threads
 from szoht.executors.quorum import Quorum
 from szoht.pieces import Piece, PieceAnswer, assemble
 from szoht.queries import Plan, Query
-from szoht.result import Faults, first_failure
+from szoht.result import first_failure
 
 
 class Stragglers:
@@ -57,8 +57,8 @@ def test_the_slowest_are_left_out_and_counted():
     assert time.monotonic() - started < 15
     fun.release.set()
     assert result.status is Status.ITERATIONS
-    assert result.faults == Faults(left_out=1)
-    assert "1 left out" in str(result)
+    assert 1 <= result.faults.left_out <= 3  # one of ten may be late in each iteration
+    assert "left out" in str(result)
     assert result.counts.failures == 0
     assert result.counts.points == 34  # 3 x 11 issued, and the last measurement
 

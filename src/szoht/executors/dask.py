@@ -1,10 +1,12 @@
 """Dask: the engine when one machine is not enough."""
 
 import os
+import warnings
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 from szoht.errors import ExecutorError, MissingExtraError, ParameterTypeError
 from szoht.executors.futures import FutureCrew, LostError
@@ -15,7 +17,7 @@ from szoht.pieces import Piece, PieceAnswer
 __all__ = ["Dask"]
 
 INLINE_BYTES = 2**14
-"""Up to this size data travel with the task; larger ones are sent ahead to every worker, once."""
+"""Up to this size data travel with the task; each worker fetches larger ones once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +54,11 @@ class DaskCrew(FutureCrew):
     def __init__(self, client: Any, objective: Objective) -> None:
         super().__init__()
         self._client = client
-        self._packed: bytes = _distributed().protocol.pickle.dumps(objective)
-        self._parcel = b""
         self._addresses: dict[int, str] = {}
         self._ended = 0
         self._since = self._last_event()
         self._threads: dict[str, int] = client.nthreads()
-        self._objective = self._spread(self._packed)
+        self._objective = self._spread(_distributed().protocol.pickle.dumps(objective))
         self._plan: Any = None
 
     @property
@@ -68,7 +68,6 @@ class DaskCrew(FutureCrew):
 
     def prepare(self, parcel: bytes) -> None:
         """Send the plan to every worker."""
-        self._parcel = parcel
         self._addresses.clear()
         try:
             self._threads = self._client.nthreads()
@@ -94,13 +93,10 @@ class DaskCrew(FutureCrew):
         )
 
     def collect(self, ticket: int, future: Any) -> tuple[PieceAnswer, ...]:
-        """Return the answers; what was sent ahead is sent again if its holders have died."""
+        """Return the answers."""
         try:
             self._addresses[ticket], answers = future.result()
-        except CancelledError as error:
-            self._objective, self._plan = self._spread(self._packed), self._spread(self._parcel)
-            raise LostError("the workers that held the data died") from error
-        except Exception as error:
+        except (CancelledError, Exception) as error:
             final = isinstance(error, _distributed().scheduler.KilledWorker)
             raise LostError(f"Dask reported {error!r}", final=final) from error
         finally:
@@ -123,7 +119,7 @@ class DaskCrew(FutureCrew):
 
     def deaths(self) -> int:
         """Return how many workers have died since the crew was opened."""
-        removed = sum(
+        removed: int = sum(
             time > self._since and event.get("action") == "remove-worker" and not event["expected"]
             for time, event in self._events()
         )
@@ -135,9 +131,16 @@ class DaskCrew(FutureCrew):
         self._objective = self._plan = None
 
     def _spread(self, data: bytes) -> Any:
-        if len(data) <= INLINE_BYTES or not self._threads:
+        """Return the data, or a task that stands for them: each worker fetches its result once.
+
+        Scattered data would be lost with their holders, and spreading them waits for workers that
+        have just died; the result of a task is had again by Dask itself.
+        """
+        if len(data) <= INLINE_BYTES:
             return data
-        return self._client.scatter(data, broadcast=True, hash=False)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            return self._client.submit(_same, data, key=f"szoht-{uuid4().hex}", pure=False)
 
     def _processing(self, key: str) -> list[str]:
         """Return the workers that are at a task and have a nanny."""
@@ -154,6 +157,10 @@ class DaskCrew(FutureCrew):
 
     def _last_event(self) -> float:
         return max((time for time, _ in self._events()), default=0.0)
+
+
+def _same(data: bytes) -> bytes:
+    return data
 
 
 def _work_on_dask(
