@@ -51,6 +51,7 @@ bench: setup
 	-$(BIN)/python benchmarks/zoro.py
 	-$(BIN)/python benchmarks/huge.py
 	-$(BIN)/python benchmarks/executors.py
+	-$(BIN)/python benchmarks/run_store.py
 
 # the peers bring heavy dependencies, so they live in an environment of their own
 $(VENV)-peers/.ready: pyproject.toml

@@ -21,10 +21,13 @@ from szoht.operators import Sparse as Sparse
 from szoht.operators import SparseBox as SparseBox
 from szoht.operators import SparseSimplex as SparseSimplex
 from szoht.optimize import minimize as minimize
+from szoht.programs import Program as Program
 from szoht.result import Progress as Progress
 from szoht.result import Result as Result
 from szoht.result import Status as Status
+from szoht.resuming import resume as resume
 from szoht.samplers import Full as Full
 from szoht.samplers import Minibatch as Minibatch
 from szoht.samplers import Seeds as Seeds
 from szoht.sparse_vector import SparseVector as SparseVector
+from szoht.store import Store as Store

@@ -169,6 +169,11 @@ class AskTell:
             seconds=self._clock.seconds,
         )
 
+    @property
+    def clock(self) -> Clock:
+        """The stopwatch of the run."""
+        return self._clock
+
     def ask(self) -> Plan:
         """Return what to evaluate next; the same plan until its values are told."""
         if self.done:
@@ -238,11 +243,11 @@ class AskTell:
         self._spend(self._plan, spent, 1)
         self._end(Status.FAILED)
 
-    def interrupt(self, *, spent: int = 0) -> None:
+    def interrupt(self, *, spent: int = 0, status: Status = Status.INTERRUPTED) -> None:
         """End the run where it stands; ``spent`` points of the plan were evaluated in vain."""
         if not self.done:
             self._spend(self._plan, spent, 0)
-            self._end(Status.INTERRUPTED)
+            self._end(status)
 
     @property
     def result(self) -> Result:

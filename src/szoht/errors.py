@@ -11,6 +11,7 @@ __all__ = [
     "CapabilityError",
     "DataError",
     "DataNotFoundError",
+    "EncodingError",
     "EvaluationError",
     "ExecutorError",
     "IdleWorkersWarning",
@@ -18,11 +19,18 @@ __all__ = [
     "NonFiniteError",
     "ParameterError",
     "ParameterTypeError",
+    "ProgramError",
     "RoundingWarning",
+    "RunBusyError",
     "RunFinishedError",
+    "RunMismatchError",
     "StartWarning",
+    "StoreError",
+    "StoreFileError",
+    "StoreWriteError",
     "SzohtError",
     "SzohtWarning",
+    "UnknownRunError",
     "warn",
 ]
 
@@ -75,6 +83,45 @@ class DataError(SzohtError, ValueError):
 
 class DataNotFoundError(SzohtError, FileNotFoundError):
     """A data file is nowhere to be found; the message lists the ways to supply it."""
+
+
+class StoreError(SzohtError, RuntimeError):
+    """A run store cannot do what is asked of it."""
+
+
+class StoreFileError(StoreError, ValueError):
+    """A file is no run store, a damaged one, or one of a later version; it was left as it is."""
+
+
+class StoreWriteError(StoreError, OSError):
+    """A run store cannot be written, for want of room for instance."""
+
+
+class RunBusyError(StoreError):
+    """Another process is at work on the run."""
+
+
+class RunMismatchError(StoreError, ValueError):
+    """What is to be resumed is not what was stored."""
+
+
+class UnknownRunError(StoreError, LookupError):
+    """There is no such run in the store, or more than one might be meant."""
+
+
+class EncodingError(SzohtError, TypeError):
+    """Something is not data, so that a store cannot hold it."""
+
+
+class ProgramError(EvaluationError):
+    """A program gave no value; ``stderr`` is the end of what it wrote to standard error."""
+
+    def __init__(self, reason: str, stderr: str) -> None:
+        super().__init__(reason, stderr)
+        self.stderr = stderr
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class MissingExtraError(SzohtError, ImportError):

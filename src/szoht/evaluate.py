@@ -17,15 +17,17 @@ from szoht.types import Vector
 __all__ = ["as_gradient", "as_values", "evaluate", "objection", "raised"]
 
 
-def evaluate(objective: Objective, plan: Plan, piece: Piece) -> PieceAnswer:
-    """Evaluate one piece with the power that it was cut for.
+def evaluate(
+    objective: Objective, plan: Plan, piece: Piece, point: Vector | None = None
+) -> PieceAnswer:
+    """Evaluate one piece with the power that it was cut for; ``point`` is its only one, if built.
 
     What the objective does wrong comes back in the answer; only answers of the wrong shape raise.
     """
     query = plan.queries[piece.query]
     call = _call(objective, plan, query, piece)
     if call is None:
-        return _with_gradient(objective, query, _one_by_one(objective, query, piece))
+        return _with_gradient(objective, query, _one_by_one(objective, query, piece, point))
     try:
         values = call()
     except AnswerShapeError:
@@ -118,14 +120,19 @@ def _along(objective: Objective, query: Query, start: int, stop: int) -> Vector:
     return np.concatenate(parts)
 
 
-def _one_by_one(objective: Objective, query: Query, piece: Piece) -> PieceAnswer:
-    (point,) = query.points(piece.start, piece.stop)
+def _one_by_one(
+    objective: Objective, query: Query, piece: Piece, point: Vector | None
+) -> PieceAnswer:
+    if point is None:
+        (point,) = query.points(piece.start, piece.stop)
     try:
         answer = objective.value(point, query.sample)
     except AnswerShapeError:
         raise
     except Exception as error:
         return _failed(piece, error)
+    if type(answer) is float and math.isfinite(answer):  # the usual case first
+        return PieceAnswer(piece=piece, values=np.array([answer]))
     reason = objection(answer)
     value = math.nan if reason else float(answer)
     return PieceAnswer(piece=piece, values=np.array([value]), error=reason)

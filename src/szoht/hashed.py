@@ -50,6 +50,11 @@ class HashedSigns:
         """How many directions there are."""
         return int(self.bucket.size)
 
+    @property
+    def block_rows(self) -> int:
+        """How many directions are written out at a time."""
+        return max(1, BLOCK_VALUES // self.d)
+
     def entries(self, row: int, indices: Indices) -> Vector:
         """Return the entries of direction ``row`` at some coordinates."""
         hashed = hash_of(indices, self.seed)
@@ -69,9 +74,8 @@ class HashedSigns:
 
     def slices(self, start: int, stop: int) -> Iterator[Offsets]:
         """Yield the directions ``start`` to ``stop`` written out, for an ``x0`` that is dense."""
-        rows = max(1, BLOCK_VALUES // self.d)
-        for first in range(start, stop, rows):
-            block = range(first, min(first + rows, stop))
+        for first in range(start, stop, self.block_rows):
+            block = range(first, min(first + self.block_rows, stop))
             yield Offsets(None, np.array([self.entries(row, self._everywhere) for row in block]))
 
     def reuse(self, previous: Directions | None) -> None:

@@ -9,16 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from szoht._validate import check_vector
 from szoht.algorithm import Algorithm
 from szoht.ask_tell import AskTell
 from szoht.callbacks import Callback, ProgressBar, as_callbacks
 from szoht.executors.base import Executor
 from szoht.executors.staff import choose_staff
+from szoht.loop import drive
 from szoht.objective import Call, HasValue, Objective, as_objective
 from szoht.operators.base import Operator
-from szoht.oracle import OnError, Oracle, PointFailure, check_capabilities
-from szoht.result import Failure, Result
+from szoht.oracle import OnError, Oracle, check_capabilities
+from szoht.programs import Program
+from szoht.result import Result
 from szoht.stopping import Rule
+from szoht.store import Settings, StoreLike, opened
+from szoht.store.fingerprint import describe, fingerprint, place
 from szoht.types import Vector
 
 __all__ = ["minimize"]
@@ -53,6 +58,7 @@ def minimize(
     callback: Callback | Iterable[Callback] | None = None,
     monitor: Callable[[Vector], float] | None = None,
     progress: bool = False,
+    store: StoreLike | None = None,
 ) -> Result:
     """Minimise a black-box function under a sparsity constraint: min f(x), ||x||_0 <= k.
 
@@ -124,6 +130,9 @@ def minimize(
         ``monitor(x) -> float`` is recorded after each iteration, neither counted nor timed.
     progress : bool
         Show a live bar; needs the extra ``cli``.
+    store : path or Store
+        Keep the run in this file: every answer is on the disk before it is used, and `resume`
+        goes on from there. ``result.run`` is the run's name.
 
     Returns
     -------
@@ -192,30 +201,28 @@ def minimize(
         if bar is not None:
             bar.expect(run.query_limit)
             stack.enter_context(bar)
-        return _loop(run, oracle)
-
-
-def _loop(run: AskTell, oracle: Oracle) -> Result:
-    try:
-        while not run.done:
-            plan = run.ask()
-            try:
-                answers = oracle(plan)
-            except PointFailure as failed:
-                run.fail(_describe(failed, run), spent=failed.spent)
-            else:
-                run.receive(answers)
-    except KeyboardInterrupt as stop:
-        run.interrupt(spent=getattr(stop, "points_spent", 0))
-    if oracle.dispatcher is None:
-        return run.result
-    return replace(run.result, faults=oracle.dispatcher.faults)
-
-
-def _describe(failed: PointFailure, run: AskTell) -> Failure:
-    return Failure(
-        query=run.progress.counts.points + failed.index + 1,
-        point=failed.point,
-        reason=failed.reason,
-        exception=failed.cause,
-    )
+        if store is None:
+            return drive(run, oracle)
+        settings = Settings(
+            algorithm=describe(run.algorithm),
+            method=run.algorithm,
+            x0=check_vector("x0", x0),
+            seed=run.seed,
+            limits={
+                "max_queries": max_queries,
+                "max_iterations": max_iterations,
+                "max_seconds": max_seconds,
+                "target": target,
+            },
+            stop=stop,
+            stop_description=describe(stop),
+            on_error=on_error,
+            n_samples=objective.n_samples,
+            stochastic=objective.stochastic,
+            vectorized=vectorized,
+            chunk_size=chunk_size,
+            function=fingerprint(fun),
+            source=fun if isinstance(fun, Program) else place(fun),
+        )
+        file = stack.enter_context(opened(store, create=True))
+        return drive(run, oracle, stack.enter_context(file.create(settings)))

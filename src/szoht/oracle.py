@@ -2,9 +2,10 @@
 
 import math
 import warnings
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import repeat
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
@@ -23,7 +24,7 @@ from szoht.evaluate import evaluate, objection, raised
 from szoht.executors.dispatch import Dispatcher
 from szoht.objective import Call, Objective
 from szoht.pieces import Piece, PieceAnswer, assemble, cut, first_points
-from szoht.queries import Answer, Plan, Query
+from szoht.queries import STACK_VALUES, Answer, Plan, Query
 from szoht.sparse_vector import SparseVector
 from szoht.types import Vector
 
@@ -138,10 +139,11 @@ class Oracle:
             yield from self._dispatch(self.dispatcher, plan, pieces)
             return
         spent = plan.n_points - sum(piece.n_points for piece in pieces)
-        for piece in pieces:
+        points = _one_at_a_time(plan, pieces) if self._is_plain(plan) else repeat(None)
+        for piece, point in zip(pieces, points, strict=False):
             spent += piece.n_points
             try:
-                answer = evaluate(self.objective, plan, piece)
+                answer = evaluate(self.objective, plan, piece, point)
             except KeyboardInterrupt as stop:
                 stop.points_spent = spent  # type: ignore[attr-defined]
                 raise
@@ -222,6 +224,16 @@ class Oracle:
             )
             self._object(plan, failed, done + j + 1)
         return values
+
+
+def _one_at_a_time(plan: Plan, pieces: Sequence[Piece]) -> Iterator[Vector]:
+    """Yield the points of pieces of one point, built in stacks to share the overhead."""
+    query, first, stack = -1, 0, np.empty((0, 0))
+    for piece in pieces:
+        if piece.query != query or not first <= piece.start < first + len(stack):
+            asked, query, first = plan.queries[piece.query], piece.query, piece.start
+            stack = asked.points(first, first + max(1, STACK_VALUES // asked.base.size))
+        yield stack[piece.start - first]
 
 
 def _point(plan: Plan, i: int, place: int) -> Vector:

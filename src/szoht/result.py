@@ -39,6 +39,11 @@ class Status(enum.Enum):
         "The iterates left the range of floating-point numbers.",
         "Lower `step_size`, or leave it out to have it found by line search.",
     )
+    STORE = (
+        12,
+        "The run store could not be written, most likely for want of room.",
+        "Make room and resume the run: every answer stored so far is kept.",
+    )
     RUNNING = (9, "The run has not ended.", "")
 
     def __init__(self, code: int, text: str, remedy: str) -> None:
@@ -179,6 +184,8 @@ class Result:
         ``fun``; ``x`` of the result is that of the knee.
     seed
         The integer that repeats this run when passed as ``rng``.
+    run
+        The name of the run in its store, if it has one.
     """
 
     x: Vector
@@ -198,6 +205,7 @@ class Result:
     faults: Faults = Faults()
     explain: tuple[str, ...] = field(default=(), repr=False)
     path: tuple[PathPoint, ...] = field(default=(), repr=False)
+    run: str | None = None
 
     @cached_property
     def support(self) -> Indices:
@@ -226,6 +234,8 @@ class Result:
             rows["njev"] = f"{self.njev} gradients"
         if self.path:
             rows["path"] = f"k from {self.path[0].k} to {self.path[-1].k}, knee at {self.knee}"
+        if self.run is not None:
+            rows["run"] = self.run
         if self.counts.failures:
             rows["failures"] = self.counts.failures
         if self.faults:

@@ -5,8 +5,13 @@ from typing import Annotated
 import typer
 
 from szoht import __version__
+from szoht.cli.ask import ask
 from szoht.cli.portfolio import portfolio
+from szoht.cli.report import report
+from szoht.cli.resume import resume
+from szoht.cli.runs import runs
 from szoht.cli.solve import solve
+from szoht.cli.tell import tell
 from szoht.cli.theory import theory
 
 __all__ = ["app"]
@@ -34,6 +39,5 @@ def options(
     """Sparse black-box optimization: minimise f(x) subject to ||x||_0 <= k."""
 
 
-app.command()(solve)
-app.command()(theory)
-app.command()(portfolio)
+for command in (solve, resume, runs, report, ask, tell, theory, portfolio):
+    app.command()(command)

@@ -3,9 +3,10 @@
 import math
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,7 +17,10 @@ from szoht.pieces import Piece, PieceAnswer
 from szoht.queries import Plan
 from szoht.result import Faults
 
-__all__ = ["Dispatcher", "Shift"]
+__all__ = ["Dispatcher", "OnFault", "Shift"]
+
+OnFault: TypeAlias = Callable[[Piece, int, str, Exception | None], None]
+"""Told about every attempt at a piece that failed: which one it was, why, and what was raised."""
 
 TICKET_SECONDS = 0.5
 """Quick pieces are handed out several at a time, about this much work together."""
@@ -60,6 +64,7 @@ class Dispatcher:
         self.timeout = timeout
         self.retries = retries
         self.min_fraction = min_fraction
+        self.on_fault: OnFault | None = None
         self._faults = Faults()
         self.numbers = count()
         self.dropped: dict[int, _Ticket] = {}
@@ -157,7 +162,9 @@ class Shift:
             ticket.since = time.monotonic()
             if isinstance(answer.cause, AnswerShapeError):
                 raise answer.cause
-            if answer.cause is None or not self._retry(answer.piece, report.ticket, "raised"):
+            if answer.cause is None or not self._retry(
+                answer.piece, report.ticket, "raised", answer.error or "", answer.cause
+            ):
                 yield self._accept(answer)
         if report.over:
             del self._out[report.ticket]
@@ -199,14 +206,18 @@ class Shift:
             if i >= blamed:
                 self._again.append((piece, number))
                 self._attempts.setdefault(piece, 0)
-            elif final or not self._retry(piece, number, what):
+            elif final or not self._retry(piece, number, what, reason):
                 yield self._accept(self._give_up(piece, reason))
                 if final:
                     self._boss.blame(what)
 
-    def _retry(self, piece: Piece, number: int, what: str) -> bool:
+    def _retry(
+        self, piece: Piece, number: int, what: str, reason: str, cause: Exception | None = None
+    ) -> bool:
         self._boss.blame(what)
         self._attempts[piece] = self._attempts.get(piece, 0) + 1
+        if self._boss.on_fault is not None:
+            self._boss.on_fault(piece, self._attempts[piece], reason, cause)
         if self._attempts[piece] > self._boss.retries:
             return False
         self._again.append((piece, number))

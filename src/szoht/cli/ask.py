@@ -1,0 +1,67 @@
+"""``szoht ask``: the points of a stored run that wait for a value."""
+
+import json
+from typing import Annotated, Any, cast
+
+import typer
+
+from szoht.ask_tell import AskTell
+from szoht.cli import options
+from szoht.errors import SzohtError
+from szoht.oracle import OnError
+from szoht.programs import as_json_point
+from szoht.remote import Point, begin, waiting
+from szoht.store import Store
+
+__all__ = ["ask"]
+
+
+def ask(
+    *,
+    store: options.StorePath,
+    run: options.RunName = None,
+    new: Annotated[
+        bool, typer.Option("--new", help="Start a run first, with the options below.")
+    ] = False,
+    dim: options.Dim = None,
+    x0: options.Start = None,
+    k: options.NonZeros = None,
+    method: options.Method = "auto",
+    option: options.Options = None,
+    budget: options.Budget = None,
+    target: options.Target = None,
+    seed: options.Seed = None,
+    on_error: options.OnErrorChoice = "stop",
+    sparse: Annotated[bool, typer.Option("--sparse", help="Print the non-zeros only.")] = False,
+    limit: Annotated[int | None, typer.Option("--limit", help="Points to print at most.")] = None,
+) -> None:
+    """Print the points that wait for a value, one JSON object per line; none once the run ended."""
+    try:
+        with Store(store, create=new) as file:
+            if new:
+                run = begin(
+                    file,
+                    AskTell(
+                        (start := options.start(dim, x0)),
+                        k=k,
+                        method=method,
+                        options=options.settings(option),
+                        max_queries=budget,
+                        target=target,
+                        rng=seed,
+                        on_error=cast(OnError, on_error),
+                    ),
+                    start,
+                    limits={"max_queries": budget, "target": target},
+                )
+            for point in waiting(file, file.find(run))[:limit]:
+                typer.echo(json.dumps(_line(point, sparse=sparse)))
+    except BrokenPipeError:
+        raise  # whoever reads has seen enough
+    except (SzohtError, OSError) as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _line(point: Point, *, sparse: bool) -> dict[str, Any]:
+    name = {"run": point.id.run, "id": str(point.id)}
+    return name | as_json_point(point.x, point.sample, sparse=sparse)

@@ -1,0 +1,53 @@
+"""``szoht report``: what happened in a stored run."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from szoht.cli import options
+from szoht.errors import MissingExtraError, RunMismatchError, SzohtError
+from szoht.remote import replay
+from szoht.reporting.run_report import (
+    draw_run,
+    summarise,
+    summarise_snapshot,
+    write_history,
+)
+from szoht.store import Store
+
+__all__ = ["report"]
+
+
+def report(
+    *,
+    store: options.StorePath,
+    run: options.RunName = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Write history.csv and, with matplotlib, history.png here."),
+    ] = None,
+) -> None:
+    """Say what happened in a stored run, without evaluating anything."""
+    try:
+        with Store(store, create=False) as file:
+            name = file.find(run)
+            (summary,) = [known for known in file.runs() if known.name == name]
+            try:
+                result = replay(file, name).result
+            except RunMismatchError as error:
+                typer.echo(f"{summarise_snapshot(summary, file.snapshot(name))}\n\n{error}")
+                return
+            typer.echo(summarise(summary, result, file.faults(name)))
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+            write_history(result, out / "history.csv")
+            typer.echo(f"wrote {out / 'history.csv'}")
+            try:
+                draw_run(result, out / "history.png", title=f"run {name}")
+            except MissingExtraError as error:
+                typer.echo(str(error), err=True)
+            else:
+                typer.echo(f"wrote {out / 'history.png'}")
+    except (SzohtError, OSError) as error:
+        raise typer.BadParameter(str(error)) from error

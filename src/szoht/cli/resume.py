@@ -1,0 +1,54 @@
+"""``szoht resume``: go on with a stored run."""
+
+from typing import Annotated
+
+import typer
+
+from szoht.cli import options
+from szoht.errors import SzohtError
+from szoht.programs import Program
+from szoht.resuming import resume as go_on
+from szoht.store import Store
+
+__all__ = ["resume"]
+
+
+def resume(
+    *,
+    store: options.StorePath,
+    run: options.RunName = None,
+    function: Annotated[
+        str | None,
+        typer.Option("--function", help="package.module:function, if the store has no name."),
+    ] = None,
+    budget: options.Budget = None,
+    seconds: options.Seconds = None,
+    target: options.Target = None,
+    workers: options.Workers = None,
+    retries: options.Retries = None,
+    quiet: options.Quiet = False,
+    output: options.Output = None,
+) -> None:
+    """Go on with a stored run; --budget, --seconds and --target replace its limits.
+
+    A run of a program starts that program again: resume only what you would have started yourself.
+    """
+    try:
+        with Store(store, create=False) as file, options.from_here():
+            name = file.find(run)
+            source = file.settings(name).source
+            if function is None and isinstance(source, Program):
+                typer.echo(f"run {name}: {' '.join(source.command)}", err=True)
+            result = go_on(
+                file,
+                None if function is None else options.load(function),
+                run=name,
+                max_queries=budget,
+                max_seconds=seconds,
+                target=target,
+                **options.staff(workers, retries, program=isinstance(source, Program)),
+                progress=not quiet,
+            )
+        options.show(result, output)
+    except (SzohtError, OSError) as error:
+        raise typer.BadParameter(str(error)) from error

@@ -1,0 +1,79 @@
+"""``szoht tell``: values for the points of stored runs."""
+
+import json
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from szoht.cli import options
+from szoht.errors import ParameterError, SzohtError
+from szoht.remote import PointId, Reply, Told, answer
+from szoht.store import Store
+
+__all__ = ["tell"]
+
+
+def tell(
+    *,
+    store: options.StorePath,
+    answers: Annotated[
+        Path | None,
+        typer.Option("--answers", help="A file with the values; standard input by default."),
+    ] = None,
+) -> None:
+    """Take values, one JSON object per line: {"id": ..., "value": ...}, in any order, also twice.
+
+    A point that could not be evaluated has the value null, or says why: {"id": ..., "error": ...}.
+    """
+    try:
+        with Store(store, create=False) as file:
+            text = answers.read_text() if answers else typer.get_text_stream("stdin").read()
+            replies, bad = _replies(text)
+            for run in sorted({reply.id.run for reply in replies}):
+                told = answer(file, run, [reply for reply in replies if reply.id.run == run])
+                bad |= _show(run, told)
+    except (SzohtError, OSError) as error:
+        raise typer.BadParameter(str(error)) from error
+    if bad:
+        raise typer.Exit(code=1)
+
+
+def _replies(text: str) -> tuple[list[Reply], bool]:
+    """Return the lines that can be read; the others are reported."""
+    replies, bad = [], False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            try:
+                replies.append(_reply(line))
+            except (ValueError, KeyError, TypeError) as error:
+                typer.echo(f"line {number} is left out: {error}", err=True)
+                bad = True
+    return replies, bad
+
+
+def _reply(line: str) -> Reply:
+    entry: Any = json.loads(line)
+    if not isinstance(entry, dict) or "id" not in entry:
+        raise ParameterError('a line must read {"id": ..., "value": ...}')
+    where = PointId.parse(entry["id"])
+    error, value = entry.get("error"), entry.get("value")
+    if error is not None or value is None:
+        return Reply(where, math.nan, str(error or "no value"))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ParameterError(f"`value` must be a number or null; got {value!r}")
+    return Reply(where, float(value))
+
+
+def _show(run: str, told: Told) -> bool:
+    """Say what became of the answers; True if some of them were not as they should be."""
+    counts = f"{told.new} new, {told.repeated} known already, {told.failed} failed"
+    typer.echo(f"run {run}: {counts}", err=True)
+    for line in told.contradictions:
+        typer.echo(f"contradiction: {line}", err=True)
+    for name in told.unknown:
+        typer.echo(f"unknown point: {name}", err=True)
+    if told.result is not None:
+        typer.echo(str(told.result))
+    return bool(told.contradictions or told.unknown)

@@ -1,0 +1,109 @@
+"""What makes a function or an algorithm the same one when a run is resumed."""
+
+import hashlib
+import importlib
+import re
+import sys
+from collections.abc import Callable
+from functools import partial
+from types import CodeType
+from typing import Any
+
+__all__ = ["describe", "find", "fingerprint", "place", "same"]
+
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def describe(part: object) -> str:
+    """Return the ``repr`` of a part without addresses in memory, which change with each process.
+
+    >>> describe(len), describe(lambda x: x)
+    ('<built-in function len>', '<function <lambda>>')
+    """
+    return ADDRESS.sub("", repr(part))
+
+
+def fingerprint(function: Any) -> dict[str, str]:
+    """Return the name of a function, and a hash of its compiled code where there is any.
+
+    The hash covers instructions, constants and names, those of inner functions too, and neither
+    line numbers nor what the function finds in its closure or its module. An object is known by
+    its class and the code of its method ``value`` or ``__call__``; if it is a record, such as a
+    `Program`, by its ``repr``.
+    """
+    while isinstance(function, partial):
+        function = function.func
+    print_ = {"name": _name(function), "python": f"{sys.version_info[0]}.{sys.version_info[1]}"}
+    if hasattr(function, "__dataclass_fields__"):
+        print_["repr"] = describe(function)
+    code = _code(function)
+    if code is not None:
+        print_["code"] = _hash(code)
+    return print_
+
+
+def same(stored: dict[str, str], given: dict[str, str]) -> bool:
+    """Tell whether two fingerprints can be of one function.
+
+    Code is compared only where both come from one version of Python: others compile the same
+    source differently.
+    """
+    if stored["name"] != given["name"] or stored.get("repr") != given.get("repr"):
+        return False
+    return stored["python"] != given["python"] or stored.get("code") == given.get("code")
+
+
+def place(function: Any) -> str | None:
+    """Return ``module:name`` if the function can be found under it, else None.
+
+    >>> import math
+    >>> place(math.sin), place(lambda x: x)
+    ('math:sin', None)
+    """
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+    if not isinstance(module, str) or not isinstance(name, str) or module == "__main__":
+        return None
+    return f"{module}:{name}" if getattr(sys.modules.get(module), name, None) is function else None
+
+
+def find(where: str) -> Callable[..., Any]:
+    """Return the function at ``module:name``; ImportError or AttributeError if there is none.
+
+    >>> find("math:hypot")(3, 4)
+    5.0
+    """
+    module, _, name = where.partition(":")
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function
+
+
+def _name(function: Any) -> str:
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+def _code(function: Any) -> CodeType | None:
+    for candidate in (function, getattr(function, "value", None), type(function).__call__):
+        code = getattr(getattr(candidate, "__func__", candidate), "__code__", None)
+        if isinstance(code, CodeType):
+            return code
+    return None
+
+
+def _hash(code: CodeType) -> str:
+    return hashlib.sha256(repr(_parts(code)).encode()).hexdigest()[:32]
+
+
+def _parts(code: CodeType) -> tuple[Any, ...]:
+    constants = tuple(_constant(constant) for constant in code.co_consts)
+    return (code.co_code.hex(), constants, code.co_names, code.co_varnames, code.co_freevars)
+
+
+def _constant(constant: Any) -> Any:
+    if isinstance(constant, CodeType):
+        return _parts(constant)
+    if isinstance(constant, frozenset):  # its order differs between processes
+        return sorted(map(repr, constant))
+    if isinstance(constant, tuple):
+        return tuple(_constant(item) for item in constant)
+    return repr(constant)

@@ -1,0 +1,282 @@
+"""A process at work on one run: durable answers come out, new ones go in."""
+
+import sqlite3
+import time
+import zlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from szoht._clock import Clock
+from szoht._validate import frozen
+from szoht.errors import RunMismatchError
+from szoht.pieces import Piece, PieceAnswer
+from szoht.queries import Plan
+from szoht.result import Status
+from szoht.store import locking
+from szoht.store.database import damaged, reading, writing
+from szoht.store.settings import Settings
+from szoht.store.snapshots import Snapshot
+
+__all__ = ["Fault", "Round", "Sitting"]
+
+COMMIT_SECONDS = 0.05
+"""While a plan is evaluated, answers wait no longer than this for the next commit."""
+
+COMMIT_SHARE = 0.02
+"""Of the time goes into such commits at most, however slow the disk."""
+
+
+class Fault(NamedTuple):
+    """An evaluation that failed: its point's place in the plan, and what was said about it."""
+
+    point: int
+    attempt: int
+    reason: str
+    stderr: str = ""
+
+
+class Round(NamedTuple):
+    """What is known of a round: durable answers, and the clock when it was complete, if it was."""
+
+    known: dict[Piece, PieceAnswer]
+    seconds: float | None
+
+
+class Sitting:
+    """The answers of one run, of which this process is the only writer.
+
+    Rounds follow each other: `begin` gives the durable answers to a plan, `add` takes new ones,
+    `settle` returns when all of them are on the disk.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        *,
+        number: int,
+        name: str,
+        settings: Settings,
+        status: Status,
+        seconds: float,
+        snapshot: Snapshot | None,
+    ) -> None:
+        self.name = name
+        self.settings = settings
+        self.status = status
+        self.snapshot = snapshot
+        self.clock = Clock()
+        self.elapsed = seconds
+        self.round = -1
+        self._connection = connection
+        self._path = path
+        self._number = number
+        self.extended = False
+        self._snapshot: Snapshot | None = None
+        self._digest: int | None = None
+        self._answers: list[PieceAnswer] = []
+        self._faults: list[Fault] = []
+        self._committed = time.monotonic()
+        self._pause = COMMIT_SECONDS
+        self._open = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let another process have the run."""
+        if self._open:
+            self._open = False
+            locking.release(self._path, self._number)
+
+    def begin(self, plan: Plan) -> Round:
+        """Start the next round and return what is known of it."""
+        self.round += 1
+        digest = points_digest(plan)
+        with reading(self._path):
+            row = self._connection.execute(
+                "SELECT points, seconds FROM rounds WHERE run = ? AND round = ?", self._here
+            ).fetchone()
+        if row is not None and row[0] != digest:
+            self._drop_if_last()
+            row = None
+        self._digest = digest if row is None else None
+        if row is None:
+            return Round({}, None)
+        return Round({answer.piece: answer for answer in self._stored()}, row[1])
+
+    def add(self, answer: PieceAnswer) -> None:
+        """Take a new answer; it is durable when `settle` returns, if not sooner."""
+        self._answers.append(answer)
+        if time.monotonic() - self._committed >= self._pause:
+            self._commit()
+
+    def report(self, fault: Fault) -> None:
+        """Take note of an evaluation that failed, with the next commit."""
+        self._faults.append(fault)
+
+    def keep(self, snapshot: Snapshot) -> None:
+        """Put a snapshot in the place of the last one, with the next commit."""
+        self._snapshot = snapshot
+
+    def settle(self, seconds: float) -> None:
+        """Return when all answers of the round are on the disk."""
+        self._commit(
+            "UPDATE rounds SET seconds = ? WHERE run = ? AND round = ?", (seconds, *self._here)
+        )
+
+    def extend(self, settings: Settings) -> None:
+        """Go on with other limits than those stored, which are replaced once it comes to it."""
+        self.extended = settings.limits != self.settings.limits
+        self.settings = settings
+
+    def go_on(self) -> None:
+        """Write down that the run goes on, perhaps with other limits."""
+        text, arrays = self.settings.encoded()
+        self.status = Status.RUNNING
+        self._commit(
+            "UPDATE runs SET settings = ?, arrays = ?, crc = ?, status = ? WHERE number = ?",
+            (text, arrays, zlib.crc32(arrays, zlib.crc32(text.encode())), "RUNNING", self._number),
+        )
+
+    def finish(self, status: Status) -> None:
+        """Write down how the run ended, and whatever still waits."""
+        self.status = status
+        self._commit("UPDATE runs SET status = ? WHERE number = ?", (status.name, self._number))
+
+    @property
+    def _here(self) -> tuple[int, int]:
+        return self._number, self.round
+
+    def _commit(self, statement: str = "", values: tuple[object, ...] = ()) -> None:
+        """Write what waits, and one more statement, in one transaction."""
+        start = time.monotonic()
+        execute = self._connection.execute
+        with writing(self._path):
+            execute("BEGIN IMMEDIATE")
+            try:
+                self._write_waiting()
+                if statement:
+                    execute(statement, values)
+                execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    execute("ROLLBACK")
+                raise
+        self._digest = self._snapshot = None
+        self._answers.clear()
+        self._faults.clear()
+        self._committed = time.monotonic()
+        self._pause = max(COMMIT_SECONDS, (self._committed - start) / COMMIT_SHARE)
+
+    def _write_waiting(self) -> None:
+        # OR IGNORE: an interrupt may come between a commit and our knowledge of it
+        execute, many = self._connection.execute, self._connection.executemany
+        if self._digest is not None:
+            execute(
+                "INSERT OR IGNORE INTO rounds VALUES (?, ?, ?, NULL)", (*self._here, self._digest)
+            )
+        many(
+            "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [(*self._here, *_row(answer)) for answer in self._answers],
+        )
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        many(
+            "INSERT INTO faults VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
+            [(*self._here, *fault, now) for fault in self._faults],
+        )
+        if self._snapshot is not None:
+            execute(
+                "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)",
+                (self._number, *self._snapshot, self._snapshot.crc),
+            )
+        execute("UPDATE runs SET seconds = ? WHERE number = ?", (self.clock.seconds, self._number))
+
+    def _drop_if_last(self) -> None:
+        """Forget the measurement that ended a run, if the run goes on with other limits.
+
+        Other points than those stored are otherwise a sign that this is not the same run.
+        """
+        with reading(self._path):
+            (last,) = self._connection.execute(
+                "SELECT max(round) FROM rounds WHERE run = ?", (self._number,)
+            ).fetchone()
+        if not (self.extended and last == self.round):
+            raise RunMismatchError(
+                f"round {self.round} of run {self.name} asks for other points than those stored. "
+                "Another NumPy or another processor may round differently: go on with the run on "
+                "the machine where it began."
+            )
+        with writing(self._path):
+            for table in ("answers", "rounds"):
+                self._connection.execute(
+                    f"DELETE FROM {table} WHERE run = ? AND round = ?",  # noqa: S608
+                    self._here,
+                )
+
+    def _stored(self) -> Iterator[PieceAnswer]:
+        with reading(self._path):
+            rows = self._connection.execute(
+                'SELECT query, start, stop, "values", gradient, crc FROM answers '
+                "WHERE run = ? AND round = ?",
+                self._here,
+            ).fetchall()
+        for query, start, stop, values, gradient, crc in rows:
+            if crc != _crc(query, start, stop, values, gradient):
+                raise damaged(self._path, f"an answer of round {self.round} of run {self.name}")
+            yield PieceAnswer(
+                piece=Piece(query, start, stop),
+                values=_floats(values),
+                gradient=None if gradient is None else _floats(gradient),
+            )
+
+
+def points_digest(plan: Plan) -> int:
+    """Return a number that tells plans with different points apart.
+
+    It covers the base points, the samples and the numbers of directions; directions come from the
+    seed.
+    """
+    crc, last = 0, None
+    for query in plan.queries:
+        if query.base is not last:
+            crc = zlib.crc32(query.base.data, crc)
+        last = query.base
+        if query.sample is not None:
+            crc = zlib.crc32(query.sample.data, crc)
+        crc = zlib.crc32(f"{query.n_points} {query.radius!r}".encode(), crc)
+    return crc
+
+
+def _row(answer: PieceAnswer) -> tuple[object, ...]:
+    piece = answer.piece
+    values = _bytes(answer.values)
+    gradient = None if answer.gradient is None else _bytes(answer.gradient)
+    place = (piece.query, piece.start, piece.stop)
+    return *place, values, gradient, _crc(*place, values, gradient)
+
+
+def _crc(query: int, start: int, stop: int, values: bytes, gradient: bytes | None) -> int:
+    crc = zlib.crc32(b"%d %d %d" % (query, start, stop))
+    return zlib.crc32(gradient or b"", zlib.crc32(values, crc))
+
+
+def _bytes(array: np.ndarray) -> bytes:
+    return array.astype("<f8").tobytes()
+
+
+def _floats(data: bytes) -> np.ndarray:
+    return frozen(np.frombuffer(data, dtype="<f8").astype(np.float64))

@@ -1,0 +1,131 @@
+"""JSON and arrays in place of pickles; fingerprints of functions."""
+
+import functools
+import io
+import json
+
+import numpy as np
+import pytest
+
+import szoht
+from szoht import algorithms
+from szoht.errors import EncodingError
+from szoht.queries import Stage
+from szoht.store.codec import Encoded, decode, encode
+from szoht.store.fingerprint import fingerprint, place, same
+
+SETTINGS = {
+    "zscg": {"radius": 3.0, "smoothness": 2.0},
+    "zo_projected_gradient": {"radius": 3.0},
+    "rspgf": {"penalty": 0.1},
+    "zoro": {"sparsity": 3},
+    "momentum_szoht": {"k": 2, "step_size": 0.01, "q": 3},
+    "zo_adamm": {"k": 2, "step_size": 0.01, "q": 3},
+    "vr_szht": {"k": 2, "step_size": 0.01, "q": 3},
+    "sarah_szht": {"k": 2, "step_size": 0.01, "q": 3},
+    "saga_szht": {"k": 2, "step_size": 0.01, "q": 3},
+    "auto": {"k": 2},
+    "iht": {"k": 2},
+    "stoiht": {"k": 2},
+    "ada_zoro": {},
+}
+
+
+@pytest.mark.parametrize("method", sorted(algorithms.METHODS))
+def test_every_algorithm_is_data(method):
+    settings = SETTINGS.get(method, {"k": 2, "q": 3})
+    algorithm = algorithms.METHODS[method](**settings)
+    assert repr(decode(encode(algorithm))) == repr(algorithm)
+
+
+def test_bounds_in_full():
+    low, high = -np.arange(5000.0), np.linspace(0, 1, 5000)
+    operator = decode(encode(szoht.SparseBox(3, low=low, high=high)))
+    np.testing.assert_array_equal(operator.low, low)
+    np.testing.assert_array_equal(operator.high, high)
+    assert not operator.low.flags.writeable
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, 3, -0.0, 1e-320, float("inf"), "é", (1, [2, {"a": (3,)}]), Stage.SEARCH, 2**200],
+)
+def test_values_come_back(value):
+    assert repr(decode(encode(value))) == repr(value)
+    assert decode(encode(np.float64(0.1))) == 0.1
+
+
+@pytest.mark.parametrize(
+    "value", [lambda x: x, object(), {1, 2}, np.array([object()]), np.array(["a"]), 1j, b"bytes"]
+)
+def test_what_is_not_data_is_refused(value):
+    with pytest.raises(EncodingError, match="is not stored"):
+        encode({"value": (value,)})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "os:system",
+        "subprocess:Popen",
+        "szoht.store.store:Store",
+        "szoht.cli:main",
+        "szoht.programs:subprocess",
+        "szoht.nowhere:Thing",
+        "szoht:minimize",
+        "szohtx.y:Z",
+    ],
+)
+def test_only_records_of_the_library_are_made(name):
+    text = json.dumps({"record": name, "fields": {}})
+    with pytest.raises(EncodingError):
+        decode(Encoded(text, b""))
+
+
+def test_no_array_of_objects_is_read():
+    file = io.BytesIO()
+    np.lib.format.write_array(file, np.array([{}]), allow_pickle=True)
+    with pytest.raises(ValueError, match="allow_pickle"):
+        decode(Encoded('{"array": 0}', file.getvalue()))
+
+
+def make(constant):
+    names = {}
+    exec(f"def fun(x):\n    return [v in {{'b', 'a'}} for v in x] + [{constant}]", names)  # noqa: S102
+    return names["fun"]
+
+
+class Model:
+    def __call__(self, x):
+        return 1.0
+
+
+class Other:
+    def __call__(self, x):
+        return 2.0
+
+
+def test_fingerprints():
+    assert same(fingerprint(make(1)), fingerprint(make(1)))
+    assert not same(fingerprint(make(1)), fingerprint(make(2)))
+    assert not same(fingerprint(np.sin), fingerprint(np.cos))
+    assert same(fingerprint(functools.partial(make(1), 3)), fingerprint(make(1)))
+    assert same(fingerprint(Model()), fingerprint(Model()))
+    assert not same(fingerprint(Model()), fingerprint(Other()))
+    program = szoht.Program(command="simulate --fast")
+    assert same(
+        fingerprint(program), fingerprint(szoht.Program(command="simulate --fast", timeout=3))
+    )
+    assert not same(fingerprint(program), fingerprint(szoht.Program(command="simulate --slow")))
+
+
+def test_other_pythons_compile_differently():
+    one, two = fingerprint(make(1)), fingerprint(make(2))
+    assert same(one | {"python": "3.99"}, two)
+    assert not same(one | {"python": "3.99", "name": "else"}, two)
+
+
+def test_places():
+    assert place(np.linalg.norm) == "numpy.linalg:norm"
+    assert place(Model()) is None
+    assert place(Model().__call__) is None

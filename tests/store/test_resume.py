@@ -1,0 +1,357 @@
+"""`minimize(store=...)` and `resume`: identity, refusals, raised limits, interruptions, no room."""
+
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+import szoht
+from szoht import algorithms
+from szoht.errors import (
+    ParameterError,
+    ParameterTypeError,
+    RunBusyError,
+    RunMismatchError,
+    StoreError,
+    UnknownRunError,
+)
+from szoht.result import Status
+from szoht.stopping import Stalled
+
+D = 40
+TARGET = np.zeros(D)
+TARGET[[3, 17]] = [1.0, -2.0]
+SETTINGS = {"k": 2, "method": "szoht", "options": {"q": 12}, "rng": 0}
+
+
+def fun(x):
+    return float(((x - TARGET) ** 2).sum())
+
+
+def other(x):
+    return float(((x - TARGET) ** 4).sum())
+
+
+class Counted:
+    def __init__(self, function=fun, stop_at=None, what=KeyboardInterrupt):
+        self.function, self.stop_at, self.what = function, stop_at, what
+        self.calls = 0
+
+    def __call__(self, *arguments):
+        self.calls += 1
+        if self.calls == self.stop_at:
+            raise self.what("now")
+        return self.function(*arguments)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return tmp_path / "runs.db"
+
+
+def assert_same(first, second, *, seconds=False):
+    assert first.x.tobytes() == second.x.tobytes()
+    assert (first.fun, first.nfev, first.nit, first.status, first.counts, first.message) == (
+        second.fun,
+        second.nfev,
+        second.nit,
+        second.status,
+        second.counts,
+        second.message,
+    )
+    for name, column in first.history.items():
+        if name != "seconds" or seconds:
+            if isinstance(column, list):
+                assert column == second.history[name]
+            else:
+                np.testing.assert_array_equal(column, second.history[name])
+
+
+def durable(store):
+    with closing(sqlite3.connect(store)) as connection:
+        return connection.execute("SELECT coalesce(sum(stop - start), 0) FROM answers").fetchone()[
+            0
+        ]
+
+
+@pytest.mark.parametrize(
+    ("method", "more"),
+    [
+        ("szoht", {}),
+        ("momentum_szoht", {"options": {"q": 10, "step_size": 0.01}}),
+        ("ada_zoro", {}),
+        ("auto", {}),
+        ("saga_szht", {"n_samples": 4, "options": {"q": 3, "step_size": 0.01}}),
+    ],
+)
+@pytest.mark.parametrize("stop_at", [1, 7, 40, 93])
+def test_interrupted_and_resumed(store, method, more, stop_at):
+    function = fun if "n_samples" not in more else lambda x, sample: fun(x) * (1 + sample.mean())
+    settings = {"k": 2, "method": method, "max_queries": 150, "rng": 1} | more
+    whole = szoht.minimize(Counted(function), np.zeros(D), **settings)
+    broken = Counted(function, stop_at)
+    first = szoht.minimize(broken, np.zeros(D), store=store, **settings)
+    assert first.status is Status.INTERRUPTED
+    again = Counted(function)
+    assert_same(szoht.resume(store, again), whole)
+    assert broken.calls - 1 + again.calls == whole.counts.points
+
+
+@pytest.mark.parametrize("method", sorted(algorithms.METHODS))
+def test_every_method_can_be_had_again(store, method):
+    more = {
+        "iht": {"gradient": lambda x: 2 * (x - TARGET)},
+        "stoiht": {"gradient": lambda x, s: 2 * (x - TARGET), "n_samples": 4},
+        "vr_szht": {"n_samples": 4, "options": {"q": 3, "step_size": 0.01}},
+        "sarah_szht": {"n_samples": 4, "options": {"q": 3, "step_size": 0.01}},
+        "saga_szht": {"n_samples": 4, "options": {"q": 3, "step_size": 0.01}},
+        "zscg": {"k": None, "options": {"radius": 3.0, "smoothness": 2.0}},
+        "zo_projected_gradient": {"k": None, "options": {"radius": 3.0}},
+        "rspgf": {"k": None, "options": {"penalty": 0.1}},
+        "zoro": {"k": None, "options": {"sparsity": 3}},
+        "momentum_szoht": {"options": {"step_size": 0.01}},
+        "zo_adamm": {"options": {"step_size": 0.01}},
+    }.get(method, {})
+    settings = {"k": 2, "method": method, "max_iterations": 3, "rng": 1} | more
+    function = fun if "n_samples" not in more else (lambda x, sample: fun(x) + float(sample.mean()))
+    first = szoht.minimize(Counted(function), np.zeros(D), store=store, **settings)
+    again = szoht.resume(store, Counted(function, stop_at=1), gradient=settings.get("gradient"))
+    assert_same(again, first, seconds=True)
+    assert again.seconds == first.seconds
+
+
+def test_every_answer_is_durable_before_it_is_used(store):
+    seen = []
+
+    def look(progress):
+        seen.append((durable(store), progress.counts.points))
+
+    szoht.minimize(fun, np.zeros(D), max_queries=200, store=store, callback=look, **SETTINGS)
+    assert len(seen) > 3
+    assert all(stored == used for stored, used in seen)
+
+
+def test_a_finished_run_gives_its_result_without_evaluating(store):
+    first = szoht.minimize(Counted(), np.zeros(D), max_queries=100, store=store, **SETTINGS)
+    again = Counted()
+    assert_same(szoht.resume(store, again, run=first.run), first, seconds=True)
+    assert again.calls == 0
+
+
+@pytest.mark.parametrize(("options", "closing_points"), [({}, 0), ({"step_size": 0.02}, 1)])
+def test_limits_can_be_raised(store, options, closing_points):
+    settings = SETTINGS | {"options": {"q": 12} | options}
+    first = szoht.minimize(Counted(), np.zeros(D), max_queries=97, store=store, **settings)
+    assert first.status is Status.QUERIES
+    more = Counted()
+    second = szoht.resume(store, more, run=first.run, max_queries=300)
+    whole = szoht.minimize(Counted(), np.zeros(D), max_queries=300, **settings)
+    assert_same(second, whole)
+    # the last measurement of the shorter run is no part of the longer one
+    assert more.calls == second.nfev - first.nfev + closing_points
+    assert_same(szoht.resume(store, Counted(stop_at=1), run=first.run), whole)
+
+
+def test_time_counts_over_all_sittings(store):
+    limits = {"max_seconds": 1000, "max_queries": 300}
+    szoht.minimize(Counted(stop_at=60), np.zeros(D), store=store, **limits, **SETTINGS)
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("UPDATE runs SET seconds = 2000")
+        connection.commit()
+    more = Counted()
+    result = szoht.resume(store, more)
+    assert result.status is Status.SECONDS
+    assert result.seconds >= 2000
+    assert more.calls <= 13  # the round that was going on
+
+
+def test_stop_rules_and_callbacks_see_the_whole_run(store):
+    settings = SETTINGS | {"stop": Stalled(3), "max_queries": 2000}
+    whole = szoht.minimize(Counted(), np.zeros(D), **settings)
+    szoht.minimize(Counted(stop_at=100), np.zeros(D), store=store, **settings)
+    seen = []
+    result = szoht.resume(store, Counted(), callback=lambda progress: seen.append(progress.queries))
+    assert_same(result, whole)
+    assert seen == result.history["queries"].tolist()
+
+
+def test_a_run_stopped_by_a_callback_stays_stopped(store):
+    stop = lambda progress: progress.iteration >= 3  # noqa: E731
+    first = szoht.minimize(
+        Counted(), np.zeros(D), max_queries=900, store=store, callback=stop, **SETTINGS
+    )
+    assert first.status is Status.CALLBACK
+    again = Counted()
+    assert_same(szoht.resume(store, again), first)
+    assert again.calls == 0
+
+
+def test_a_failure_can_be_mended(store):
+    whole = szoht.minimize(Counted(), np.zeros(D), max_queries=150, **SETTINGS)
+    broken = Counted(stop_at=31, what=RuntimeError)
+    first = szoht.minimize(broken, np.zeros(D), max_queries=150, store=store, **SETTINGS)
+    assert first.status is Status.FAILED
+    mended = Counted()
+    assert_same(szoht.resume(store, mended), whole)
+    assert mended.calls == whole.nfev - 30
+    with szoht.Store(store) as file:
+        (fault,) = file.faults(first.run)
+    assert fault.point == 0  # after 13 points of an estimate and 17 of a line search
+    assert "now" in fault.reason
+
+
+def test_a_point_that_was_skipped_is_not_asked_again(store):
+    settings = SETTINGS | {"on_error": "skip", "max_queries": 150}
+    whole = szoht.minimize(Counted(stop_at=5, what=RuntimeError), np.zeros(D), **settings)
+    broken = Counted(stop_at=5, what=RuntimeError)
+    first = szoht.minimize(
+        broken,
+        np.zeros(D),
+        store=store,
+        callback=lambda p: p.iteration >= 2,
+        **settings,
+    )
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("UPDATE runs SET status = 'INTERRUPTED'")
+        connection.commit()
+    assert first.counts.failures == 1
+    assert_same(szoht.resume(store, Counted()), whole)
+
+
+def test_vectorised_sparse_aware_and_workers(store):
+    def stack(points):
+        return ((points - TARGET) ** 2).sum(axis=1)
+
+    settings = SETTINGS | {"vectorized": True, "chunk_size": 5, "max_queries": 150}
+    whole = szoht.minimize(Counted(stack), np.zeros(D), **settings)
+    first = szoht.minimize(Counted(stack, stop_at=4), np.zeros(D), store=store, **settings)
+    assert_same(szoht.resume(store, Counted(stack), run=first.run), whole)
+
+    plain = szoht.minimize(Counted(), np.zeros(D), max_queries=150, **SETTINGS)
+    second = szoht.minimize(
+        Counted(stop_at=50), np.zeros(D), max_queries=150, store=store, **SETTINGS
+    )
+    threads = szoht.executors.Threads(3)
+    assert_same(szoht.resume(store, Counted(), run=second.run, executor=threads), plain)
+
+
+def test_another_function_or_algorithm_is_refused_and_the_file_untouched(store):
+    first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **SETTINGS)
+    before = store.read_bytes()
+    with pytest.raises(RunMismatchError, match="`fun` must be the function of the stored run"):
+        szoht.resume(store, other, run=first.run)
+    with pytest.raises(RunMismatchError, match="`method` must be what the run was made with"):
+        szoht.resume(store, fun, run=first.run, method=szoht.szoht(k=3, q=12))
+    with pytest.raises(RunMismatchError, match="`stop` must be what the run was made with"):
+        szoht.resume(store, fun, run=first.run, stop=Stalled(3))
+    with pytest.raises(UnknownRunError, match="there is no run 'nobody'"):
+        szoht.resume(store, fun, run="nobody")
+    with pytest.raises(StoreError, match="There is no run store at"):
+        szoht.resume(store.with_name("nothing.db"), fun)
+    assert store.read_bytes() == before
+    assert not store.with_name("nothing.db").exists()
+
+
+def test_another_version_is_refused(store, monkeypatch):
+    szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **SETTINGS)
+    before = store.read_bytes()
+    monkeypatch.setattr("szoht.store.settings.__version__", "9.9")
+    with pytest.raises(RunMismatchError, match=r"the run was made by szoht .* and this is 9\.9"):
+        szoht.resume(store, fun)
+    assert store.read_bytes() == before
+
+
+def test_numbers_that_come_out_differently_are_noticed(store, monkeypatch):
+    szoht.minimize(Counted(stop_at=90), np.zeros(D), max_queries=150, store=store, **SETTINGS)
+    before = store.read_bytes()
+    prox = szoht.Sparse.prox
+    monkeypatch.setattr(szoht.Sparse, "prox", lambda *a: prox(*a) * (1 + 1e-15))
+    with pytest.raises(RunMismatchError, match="asks for other points than those stored"):
+        szoht.resume(store, Counted())
+    assert store.read_bytes() == before
+
+
+def test_a_state_that_comes_out_differently_is_noticed(store, monkeypatch):
+    first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **SETTINGS)
+    look = szoht.composite.Composite._note
+    monkeypatch.setattr(
+        szoht.composite.Composite,
+        "_note",
+        lambda self, state, point: look(self, state, point._replace(exact=False)),
+    )
+    with pytest.raises(RunMismatchError, match="has come to another state"):
+        szoht.resume(store, fun, run=first.run)
+
+
+def test_a_run_has_one_owner(store):
+    def greedy(progress):
+        with pytest.raises(RunBusyError, match=r"belongs to process \d+ on .+ which is at work"):
+            szoht.resume(store, fun)
+        return True
+
+    result = szoht.minimize(
+        fun, np.zeros(D), max_queries=100, store=store, callback=greedy, **SETTINGS
+    )
+    assert result.status is Status.CALLBACK
+    szoht.resume(store, fun)
+
+
+def test_no_room_left(store, monkeypatch):
+    szoht.Store(store).close()
+    connect = sqlite3.connect
+
+    def small(*arguments, **options):
+        connection = connect(*arguments, **options)
+        connection.execute("PRAGMA max_page_count = 14")
+        return connection
+
+    settings = SETTINGS | {"max_queries": 4000}
+    monkeypatch.setattr("sqlite3.connect", small)
+    first = Counted()
+    result = szoht.minimize(first, np.zeros(D), store=store, **settings)
+    assert result.status is Status.STORE
+    assert "Make room and resume" in result.message
+    assert not result.success
+    monkeypatch.undo()
+    kept = durable(store)
+    assert 0 < kept <= first.calls
+    second = Counted()
+    whole = szoht.minimize(Counted(), np.zeros(D), **settings)
+    assert_same(szoht.resume(store, second), whole)
+    assert second.calls == whole.nfev - kept
+
+
+def test_a_function_is_found_by_its_name(store):
+    first = szoht.minimize(np.linalg.norm, np.eye(D)[0], max_queries=100, store=store, **SETTINGS)
+    assert_same(szoht.resume(store, run=first.run), first)
+    szoht.minimize(lambda x: float(x @ x), np.zeros(D), max_queries=100, store=store, **SETTINGS)
+    with szoht.Store(store) as file:
+        newest = file.runs()[-1].name
+    with pytest.raises(ParameterError, match="`fun` must be given: the function of this run"):
+        szoht.resume(store, run=newest)
+
+
+def test_parts_that_are_not_data_are_given_again(store):
+    class Mine(szoht.Sparse):
+        pass
+
+    method = szoht.szoht(constraint=Mine(2), q=12)
+    first = szoht.minimize(fun, np.zeros(D), method=method, max_queries=100, rng=0, store=store)
+    with pytest.raises(RunMismatchError, match="`method` must be given again"):
+        szoht.resume(store, fun, run=first.run)
+    assert_same(szoht.resume(store, fun, run=first.run, method=method), first)
+
+
+def test_many_runs_in_one_store(store):
+    with szoht.Store(store) as file:
+        first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=file, **SETTINGS)
+        second = szoht.minimize(other, np.zeros(D), max_queries=120, store=file, **SETTINGS)
+        assert [run.name for run in file.runs()] == [first.run, second.run]
+        assert [run.queries for run in file.runs()] == [first.nfev, second.nfev]
+        assert_same(szoht.resume(file, fun, run=first.run), first)
+    assert f"run: {first.run}" in str(first)
+    with pytest.raises(ParameterTypeError, match="`store` must be a path or a Store"):
+        szoht.minimize(fun, np.zeros(D), store=3, **SETTINGS)
+    with pytest.raises(StoreError, match="in a folder that exists"):
+        szoht.minimize(fun, np.zeros(D), store=store.parent / "no" / "runs.db", **SETTINGS)
