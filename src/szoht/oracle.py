@@ -241,8 +241,8 @@ def _point(plan: Plan, i: int, place: int) -> Vector:
     query = plan.queries[i]
     if place >= query.n_points:  # a stack of single points
         return plan.queries[i + place].base
-    (point,) = query.points(place, place + 1)
-    return np.asarray(point)
+    point: Vector = query.points(place, place + 1)[0]
+    return point
 
 
 def check_capabilities(objective: Objective, algorithm: Algorithm, plan: Plan) -> None:

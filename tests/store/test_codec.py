@@ -15,6 +15,7 @@ from szoht.store.codec import Encoded, decode, encode
 from szoht.store.fingerprint import fingerprint, place, same
 
 SETTINGS = {
+    "sketch_ht": {"k": 2},
     "zscg": {"radius": 3.0, "smoothness": 2.0},
     "zo_projected_gradient": {"radius": 3.0},
     "rspgf": {"penalty": 0.1},
