@@ -98,7 +98,7 @@ def library_version() -> str:
     """Return a hash of the sources of everything that a curve may depend on."""
     root = Path(__file__).parent.parent
     digest = hashlib.sha256(__version__.encode())
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted([*root.rglob("*.py"), *root.rglob("*.json")]):
         inside = path.relative_to(root)
         if inside.parts[0] not in UNRELATED:
             digest.update(inside.as_posix().encode() + path.read_bytes())
