@@ -32,7 +32,7 @@ PORTFOLIOS = ("port3", "port4", "port5")
 BUDGETS = {"port3": 150_000, "port4": 200_000, "port5": 100_000}
 """Where the axes of the paper's figures end."""
 
-TUNING_BUDGET = 60_000
+TUNING = {"port3": 30_000, "port4": 50_000, "port5": 20_000}
 """Queries of one point of the grid; later points of the paper's curves do not count for it."""
 
 METHODS = ("szoht", "rspgf", "zscg", "zoro")
@@ -117,10 +117,10 @@ def grid(scale: Scale) -> Sequence[Job]:
                 "portfolio": name,
                 "method": method,
                 "options": options,
-                "budget": 10_000 if scale.quick else TUNING_BUDGET,
+                "budget": TUNING[name] // (10 if scale.quick else 1),
             },
             seed=1000,
-            cost=(10_000 if scale.quick else TUNING_BUDGET) * 1e-3 / options.get("q", 50),
+            cost=TUNING[name] * 1e-3 / options.get("q", 50),
         )
         for name in PORTFOLIOS
         for method in METHODS
@@ -185,7 +185,8 @@ def _final(curve: Curve) -> float:
 
 
 def _misfit(curve: Curve, points: Sequence[Sequence[float]]) -> float:
-    place, wanted = np.array([point for point in points if point[0] <= TUNING_BUDGET]).T
+    within = TUNING[curve.job.settings["portfolio"]]
+    place, wanted = np.array([point for point in points if point[0] <= within]).T
     reached = np.interp(place, curve.table["directions"], curve.table["f"])
     if not np.isfinite(reached).all() or (reached <= 0).any():
         return float("inf")
