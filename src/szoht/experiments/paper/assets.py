@@ -27,7 +27,7 @@ from szoht.types import Vector
 
 __all__ = ["EXPERIMENT"]
 
-QUICK = 20_000
+QUICK = 22_000
 FRAMES = {"port3": (0.012, 0.13), "port4": (0.012, 0.13), "port5": (1.5e-5, 1e-3)}
 """What of f is shown; a run that steps over sum x = 0 leaves any frame."""
 
