@@ -137,8 +137,8 @@ def test_the_default_solver_beats_it():
 def test_a_grid_search_keeps_what_it_finds(tmp_path, monkeypatch):
     from szoht.experiments import portfolio_runs, tune  # noqa: PLC0415
 
-    monkeypatch.setattr(portfolio_runs, "PORTFOLIOS", ("port5",))
-    monkeypatch.setattr(portfolio_runs, "TUNING", {"port5": 8_000})
+    monkeypatch.setattr(portfolio_runs, "PORTFOLIOS", ("port4",))
+    monkeypatch.setattr(portfolio_runs, "TUNING", {"port4": 50_000})
     monkeypatch.setattr(portfolio_runs, "METHODS", ("zscg",))
     settings = [{"q": 20, "mu": 1e-4, "radius": radius} for radius in (1.0, 3.0)]
     monkeypatch.setattr(portfolio_runs, "_settings", lambda name, method: settings)
@@ -146,8 +146,8 @@ def test_a_grid_search_keeps_what_it_finds(tmp_path, monkeypatch):
     from szoht.experiments.reproduce import found_settings  # noqa: PLC0415
 
     found = found_settings(tmp_path)["assets"]
-    assert found["best"]["port5 zscg"] in settings
-    assert found["paper"]["port5 zscg"] in settings
+    assert found["best"]["port4 zscg"] in settings
+    assert found["paper"]["port4 zscg"] in settings
     assert path == tmp_path / "tuned" / "assets.json"
 
 
