@@ -153,33 +153,19 @@ def test_seeds_are_what_is_asked_for(tmp_path):
     assert np.array_equal(list(Scale().runs(quick=1, full=5)), range(5))
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: make chromium")
+needs_browser = pytest.mark.skipif(
+    CHROMIUM is None, reason="chromium is not installed: make chromium"
+)
+
+
+@needs_browser
 def test_in_a_browser(report, tmp_path):
     """Figures show, tables sort, ids are unique, and no request leaves the page."""
     copy = report.path.parent / "probed.html"  # the same page, and a script that looks at it
     copy.write_text(report.path.read_text().replace("</body>", PROBE + "</body>"))
-    log = tmp_path / "requests.json"
-    command = [
-        str(CHROMIUM),
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-default-apps",
-        "--disable-sync",
-        "--no-first-run",
-        "--host-resolver-rules=MAP * ~NOTFOUND",
-        f"--user-data-dir={tmp_path / 'profile'}",
-        f"--log-net-log={log}",
-        "--window-size=1200,900",
-        "--dump-dom",
-        copy.as_uri(),
-    ]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    found = re.search(r'data-probe="([^"]+)"', run.stdout)
-    assert found, run.stdout[:500] + run.stderr[-500:]
+    dom, asked = browse(copy, tmp_path)
+    found = re.search(r'data-probe="([^"]+)"', dom)
+    assert found, dom[:500]
     probe = json.loads(html.unescape(found.group(1)))
     assert {one["name"] for one in probe["seen"]} == {"rho-gamma-contraction", "projection-sphere"}
     for one in probe["seen"]:
@@ -190,16 +176,47 @@ def test_in_a_browser(report, tmp_path):
     assert probe["down"] == sorted(probe["before"], reverse=True)
     assert probe["twice"] == []
     assert probe["wide"] <= 1200
-    assert outside(log) == []
+    assert asked == []
 
 
-def outside(log):
-    """Return the addresses beyond this page that the browser began to ask for."""
+@needs_browser
+def test_a_request_would_be_noticed(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text('<html><body><img src="http://nowhere.invalid/a.png"></body></html>')
+    assert browse(page, tmp_path)[1] == ["http://nowhere.invalid/a.png"]
+
+
+def browse(page, folder):
+    """Return the page as the browser has it, and the addresses that it asked for."""
+    log = folder / "requests.json"
+    flags = [
+        "headless",
+        "no-sandbox",
+        "disable-gpu",
+        "disable-dev-shm-usage",
+        "disable-background-networking",
+        "disable-component-update",
+        "disable-default-apps",
+        "disable-sync",
+        "no-first-run",
+        "dump-dom",
+    ]
+    command = [
+        str(CHROMIUM),
+        *(f"--{flag}" for flag in flags),
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--window-size=1200,900",
+        f"--user-data-dir={folder / 'profile'}",
+        f"--log-net-log={log}",
+        page.as_uri(),
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     text = log.read_text()
     try:
         events = json.loads(text)["events"]
     except ValueError:  # cut short when the browser left before closing it
         events = json.loads(text.rstrip(",\n ") + "]}")["events"]
-    assert events
-    urls = {event["params"]["url"] for event in events if "url" in event.get("params", {})}
-    return sorted(url for url in urls if url.startswith(("http:", "https:", "ws:", "wss:", "ftp:")))
+    asked = [event["params"] for event in events if "initiator" in event.get("params", {})]
+    # what the browser asks for on its own account has no origin
+    urls = {one["url"] for one in asked if one["initiator"] != "not an origin"}
+    return run.stdout, sorted(url for url in urls if not url.startswith(("file:", "data:")))
