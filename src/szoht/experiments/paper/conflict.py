@@ -112,13 +112,13 @@ def _worst_expansion(rng: np.random.Generator, d: int, k: int, k_star: int) -> f
     Random b, and b whose largest entries push a's support out of the first k by a hair.
     """
     pairs = [(rng.standard_normal(d), _sparse(rng, d, k_star)) for _ in range(20)]
-    places = rng.permutation(d)
+    places, signs = rng.permutation(d), rng.choice([-1.0, 1.0], size=d)
     for height in np.linspace(1.0, 1 + 2 * np.sqrt(k / k_star), 200):
         a, b = np.zeros(d), np.zeros(d)
         a[places[:k_star]] = height
         b[places[:k_star]] = 1.0
         b[places[k_star : k_star + k]] = 1.0 + 1e-9
-        pairs.append((b, a))
+        pairs.append((signs * b, signs * a))
     keep = Sparse(k)
     return max(
         float(np.linalg.norm(keep.prox(b, 0.0) - a) / np.linalg.norm(b - a)) for b, a in pairs
