@@ -168,8 +168,8 @@ def _figures(results: Results) -> Mapping[str, Drawing]:
         f"Quadratic in d = {D}, k* = {K_STAR}, full supports. Left: the worst expansion found and "
         "the lemma. Middle: the error of the estimate on 2k + k* fixed coordinates; dotted, its "
         "exact value. Right: expansivity times the contraction of the best gradient step; above "
-        "the red line the two together no longer contract. Dashed: what a whole step does to an "
-        "average point, which is less than the worst case."
+        "the red line the two together no longer contract. Dashed: what a whole step does to a "
+        "random point; at small k more than the product, since the step chooses its own F."
     )
     return {"measured": Drawing(figure=figure, caption=caption)}
 
