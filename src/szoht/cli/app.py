@@ -8,6 +8,7 @@ from szoht import __version__
 from szoht.cli.ask import ask
 from szoht.cli.portfolio import portfolio
 from szoht.cli.report import report
+from szoht.cli.reproduce import reproduce
 from szoht.cli.resume import resume
 from szoht.cli.runs import runs
 from szoht.cli.solve import solve
@@ -39,5 +40,5 @@ def options(
     """Sparse black-box optimization: minimise f(x) subject to ||x||_0 <= k."""
 
 
-for command in (solve, resume, runs, report, ask, tell, theory, portfolio):
+for command in (solve, resume, runs, report, ask, tell, theory, portfolio, reproduce):
     app.command()(command)
