@@ -21,6 +21,9 @@ __all__ = ["Dispatcher", "Shift"]
 TICKET_SECONDS = 0.5
 """Quick pieces are handed out several at a time, about this much work together."""
 
+TRIFLE_SECONDS = 0.005
+"""Less work than this is not worth a ticket of its own."""
+
 SHARE = 3
 """A ticket is at most this fraction of a worker's share of what is left, to end evenly."""
 
@@ -84,8 +87,9 @@ class Dispatcher:
 
     def batch(self, left: int) -> int:
         """Return how many pieces to hand out at a time: few, unless they are quick."""
-        quick = int(min(TICKET_SECONDS / max(self._seconds_per_piece, 1e-9), left))
-        return max(1, min(quick, left // (SHARE * self.crew.size)))
+        seconds = max(self._seconds_per_piece, 1e-9)
+        most, least = (int(min(work / seconds, left)) for work in (TICKET_SECONDS, TRIFLE_SECONDS))
+        return max(1, min(most, max(least, left // (SHARE * self.crew.size))))
 
 
 class Shift:
