@@ -87,6 +87,8 @@ class Dispatcher:
 
     def batch(self, left: int) -> int:
         """Return how many pieces to hand out at a time: few, unless they are quick."""
+        if self.min_fraction is not None:
+            return 1  # nothing may wait behind a straggler
         seconds = max(self._seconds_per_piece, 1e-9)
         most, least = (int(min(work / seconds, left)) for work in (TICKET_SECONDS, TRIFLE_SECONDS))
         return max(1, min(most, max(least, left // (SHARE * self.crew.size))))
