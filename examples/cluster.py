@@ -18,7 +18,7 @@ from distributed import Client
 
 import szoht
 
-N_KNOBS, SECONDS = 200, 0.01
+N_KNOBS, SECONDS = 200, 0.04
 TRUTH = np.zeros(N_KNOBS)
 TRUTH[[7, 60, 150]] = [1.0, -0.5, 2.0]
 
@@ -64,7 +64,7 @@ def main() -> None:
         client = stack.enter_context(cluster)
         client.wait_for_workers(2, timeout=30)
         print(f"A scheduler at {client.scheduler.address} and two workers, as separate processes.")
-        run = {"k": 3, "method": "szoht", "max_queries": 1_000, "rng": 0}
+        run = {"k": 3, "method": "szoht", "max_queries": 400, "rng": 0}
         executor = szoht.executors.Dask(client)
         result = szoht.minimize(
             simulate,

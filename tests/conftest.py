@@ -20,7 +20,7 @@ def dask_client():
             n_workers=2,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             host="127.0.0.1",
         ) as cluster,
         Client(cluster) as client,

@@ -25,6 +25,9 @@ OnFault: TypeAlias = Callable[[Piece, int, str, Exception | None], None]
 TICKET_SECONDS = 0.5
 """Quick pieces are handed out several at a time, about this much work together."""
 
+TRIFLE_SECONDS = 0.005
+"""Less work than this is not worth a ticket of its own."""
+
 SHARE = 3
 """A ticket is at most this fraction of a worker's share of what is left, to end evenly."""
 
@@ -89,8 +92,11 @@ class Dispatcher:
 
     def batch(self, left: int) -> int:
         """Return how many pieces to hand out at a time: few, unless they are quick."""
-        quick = int(min(TICKET_SECONDS / max(self._seconds_per_piece, 1e-9), left))
-        return max(1, min(quick, left // (SHARE * self.crew.size)))
+        if self.min_fraction is not None:
+            return 1  # nothing may wait behind a straggler
+        seconds = max(self._seconds_per_piece, 1e-9)
+        most, least = (int(min(work / seconds, left)) for work in (TICKET_SECONDS, TRIFLE_SECONDS))
+        return max(1, min(most, max(least, left // (SHARE * self.crew.size))))
 
 
 class Shift:
