@@ -8,9 +8,11 @@ BIN := $(VENV)/bin
 
 .PHONY: setup demo test lint types layers pytest test-statistical bench bench-peers clean
 
+# torch first and pinned: whatever depends on it must not bring another build
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet torch==2.13.0
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@
 

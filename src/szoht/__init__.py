@@ -13,6 +13,7 @@ from szoht.errors import SzohtError as SzohtError
 from szoht.errors import SzohtWarning as SzohtWarning
 from szoht.objective import Objective as Objective
 from szoht.operators import Box as Box
+from szoht.operators import GroupSparse as GroupSparse
 from szoht.operators import Identity as Identity
 from szoht.operators import L1Ball as L1Ball
 from szoht.operators import SoftThreshold as SoftThreshold
