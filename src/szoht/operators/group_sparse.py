@@ -83,7 +83,10 @@ class GroupSparse:
 
     def members(self, d: int) -> Indices:
         """Return the number of each coordinate's group."""
-        return np.arange(d) // self.size if self.groups is None else self.groups
+        if self.groups is not None:
+            return self.groups
+        assert self.size is not None, "groups are given in one of two ways"  # noqa: S101
+        return np.arange(d) // self.size
 
     def prox(self, y: Vector, step: float) -> Vector:
         """Return the nearest point of the set; ``step`` does not matter."""
@@ -98,7 +101,7 @@ class GroupSparse:
         unit = float(np.abs(y).max()) or 1.0
         gains = weights * (clipped / unit) * ((2 * y - clipped) / unit)
         members = self.members(y.size)
-        totals = np.bincount(members, weights=gains, minlength=self.n_groups(y.size))
+        totals: Vector = np.bincount(members, weights=gains, minlength=self.n_groups(y.size))
         kept = np.zeros(totals.size, dtype=bool)
         kept[largest(totals, self.k)] = True
         return np.where(kept[members], clipped, 0.0)
