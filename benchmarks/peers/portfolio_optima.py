@@ -23,8 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from portfolio_search import search
 from problems.base import Unavailable
-from problems.portfolios import NAMES, OPTIMA, SIZES, Market, load, on_support
+from problems.portfolios import NAMES, OPTIMA, SIZES, load
 
+from szoht.problems import Portfolio
+from szoht.problems.supports import on_supports
 from szoht.types import Indices, Vector
 
 ENUMERATED = 2_000_000
@@ -40,12 +42,12 @@ class Found(NamedTuple):
     certificate: str
 
 
-def enumerated(market: Market, k: int) -> Found:
+def enumerated(problem: Portfolio, k: int) -> Found:
     """Try every support."""
     best, support = math.inf, np.empty(0, dtype=np.intp)
     count = 0
-    for batch in _batches(market.mean.size, k):
-        values = on_support(market, batch)[0]
+    for batch in _batches(problem.dimension, k):
+        values = on_supports(problem.criterion, batch)[0]
         count += len(values)
         place = int(np.argmin(values))
         if values[place] < best:
@@ -59,9 +61,9 @@ def _batches(d: int, k: int) -> Iterator[Indices]:
         yield np.array(batch, dtype=np.intp)
 
 
-def intervals(market: Market, value: float) -> tuple[Vector, Vector]:
+def intervals(problem: Portfolio, value: float) -> tuple[Vector, Vector]:
     """Return between which numbers each weight lies if the objective is at most ``value``."""
-    inverse = np.linalg.inv(market.covariance)
+    inverse = np.linalg.inv(problem.assets.covariance)
     total = inverse.sum()
     centre = inverse.sum(axis=1) / total
     left = max(0.0, value - 0.5 / float(total))
@@ -70,7 +72,7 @@ def intervals(market: Market, value: float) -> tuple[Vector, Vector]:
     return np.minimum(centre - reach, 0.0), np.maximum(centre + reach, 0.0)
 
 
-def bounded(market: Market, k: int, found: tuple[float, Indices], seconds: float) -> Found:
+def bounded(problem: Portfolio, k: int, found: tuple[float, Indices], seconds: float) -> Found:
     """Have SCIP prove a bound, and perhaps find something better."""
     try:
         import pyscipopt  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415
@@ -81,13 +83,13 @@ def bounded(market: Market, k: int, found: tuple[float, Indices], seconds: float
     model.hideOutput()
     model.setParam("limits/time", seconds)
     model.setParam("limits/gap", 1e-4)
-    z = _program(model, pyscipopt.quicksum, market, k, found[0])
+    z = _program(model, pyscipopt.quicksum, problem, k, found[0])
     model.optimize()
     bound = float(model.getDualbound()) / scale
     value, support = found
     if model.getNSols():
         chosen = np.array([i for i, v in enumerate(z) if model.getVal(v) > 0.5], dtype=np.intp)
-        exact = float(on_support(market, chosen[None])[0][0])
+        exact = float(on_supports(problem.criterion, chosen[None])[0][0])
         if exact < value:
             value, support = exact, chosen
     gap = 100.0 * (1.0 - bound / value)
@@ -96,15 +98,15 @@ def bounded(market: Market, k: int, found: tuple[float, Indices], seconds: float
     return Found(value, support, min(bound, value), f"{state}: {how}")
 
 
-def _program(model: Any, add: Any, market: Market, k: int, value: float) -> list[Any]:
+def _program(model: Any, add: Any, problem: Portfolio, k: int, value: float) -> list[Any]:
     """Write the program for portfolios that are no worse than ``value``, which is its unit."""
-    d, scale = market.mean.size, 1.0 / value
-    low, high = intervals(market, value)
-    deviation = np.sqrt(np.diag(market.covariance))
-    correlation = market.covariance / np.outer(deviation, deviation)
+    d, scale = problem.dimension, 1.0 / value
+    low, high = intervals(problem, value)
+    deviation = np.sqrt(np.diag(problem.assets.covariance))
+    correlation = problem.assets.covariance / np.outer(deviation, deviation)
     share = 0.999 * float(np.linalg.eigvalsh(correlation)[0])
     diagonal = share * deviation**2
-    root = np.linalg.cholesky(market.covariance - np.diag(diagonal)).T
+    root = np.linalg.cholesky(problem.assets.covariance - np.diag(diagonal)).T
 
     w = [model.addVar(f"w{i}", lb=float(low[i]), ub=float(high[i])) for i in range(d)]
     z = [model.addVar(f"z{i}", vtype="B") for i in range(d)]
@@ -114,14 +116,18 @@ def _program(model: Any, add: Any, market: Market, k: int, value: float) -> list
     cost = model.addVar("cost", lb=0.0)
     model.addCons(add(w) == 1.0)
     model.addCons(add(z) <= k)
-    model.addCons(short >= market.wanted - add(float(market.mean[i]) * w[i] for i in range(d)))
+    model.addCons(
+        short
+        >= problem.constants["target_return"]
+        - add(float(problem.assets.mean[i]) * w[i] for i in range(d))
+    )
     for i in range(d):
         model.addCons(w[i] <= float(high[i]) * z[i])
         model.addCons(w[i] >= float(low[i]) * z[i])
         model.addCons(w[i] * w[i] <= s[i] * z[i])
         model.addCons(y[i] == add(float(root[i, j]) * w[j] for j in range(i, d)))
     squares = add(0.5 * scale * y[i] * y[i] for i in range(d))
-    model.addCons(squares + market.weight * scale * short * short <= cost)
+    model.addCons(squares + problem.criterion.weight * scale * short * short <= cost)
     model.setObjective(cost + add(0.5 * scale * float(diagonal[i]) * s[i] for i in range(d)))
     model.setObjlimit(1.0 + 1e-6)
     return z
@@ -129,12 +135,12 @@ def _program(model: Any, add: Any, market: Market, k: int, value: float) -> list
 
 def solve(name: str, k: int, seconds: float, starts: int) -> Found:
     """Enumerate or search and bound."""
-    market = load(name)
-    d = market.mean.size
+    problem = load(name, k)
+    d = problem.dimension
     if math.comb(d, k) <= ENUMERATED:
-        return enumerated(market, k)
-    found = search(lambda supports: on_support(market, supports)[0], d, k, starts)
-    return bounded(market, k, found, seconds)
+        return enumerated(problem, k)
+    found = search(lambda supports: on_supports(problem.criterion, supports)[0], d, k, starts)
+    return bounded(problem, k, found, seconds)
 
 
 def main() -> None:

@@ -9,6 +9,8 @@ __all__ = [
     "AnswerShapeError",
     "BudgetError",
     "CapabilityError",
+    "DataError",
+    "DataNotFoundError",
     "EvaluationError",
     "MissingExtraError",
     "NonFiniteError",
@@ -59,6 +61,14 @@ class NonFiniteError(SzohtError, ValueError):
 
 class RunFinishedError(SzohtError, RuntimeError):
     """A finished run was asked for another plan, or told an answer."""
+
+
+class DataError(SzohtError, ValueError):
+    """A data file or table is malformed; the message names the file and the line or column."""
+
+
+class DataNotFoundError(SzohtError, FileNotFoundError):
+    """A data file is nowhere to be found; the message lists the ways to supply it."""
 
 
 class MissingExtraError(SzohtError, ImportError):

@@ -4,12 +4,8 @@ import numpy as np
 import pytest
 
 from szoht.errors import MissingExtraError, ParameterError
-from szoht.reporting.theory_figures import (
-    contraction_figure,
-    estimates,
-    estimator_figure,
-    save_figure,
-)
+from szoht.reporting.drawing import save_figure
+from szoht.reporting.theory_figures import contraction_figure, estimates, estimator_figure
 from szoht.theory import Regularity, Setting, contraction, estimate_sphere
 
 

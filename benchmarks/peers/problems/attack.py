@@ -5,8 +5,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-
 from problems.base import Problem, Unavailable
+
 from szoht.types import Vector
 
 __all__ = ["PROBLEMS"]

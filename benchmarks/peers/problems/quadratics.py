@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import numpy as np
-
 from problems.base import Problem, reach, truth
+
 from szoht.types import Vector
 
 __all__ = ["PROBLEMS"]

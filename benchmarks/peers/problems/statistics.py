@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from problems.base import Problem, reach, truth
 from scipy.special import expit
 
-from problems.base import Problem, reach, truth
 from szoht.types import Vector
 
 __all__ = ["LOSSES", "PROBLEMS", "Data", "Loss", "data_of", "loss_of"]

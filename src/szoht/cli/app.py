@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from szoht import __version__
+from szoht.cli.reproduce import reproduce
 from szoht.cli.solve import solve
 from szoht.cli.theory import theory
 
@@ -35,3 +36,4 @@ def options(
 
 app.command()(solve)
 app.command()(theory)
+app.command()(reproduce)

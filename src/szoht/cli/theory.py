@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from szoht.errors import SzohtError
-from szoht.reporting.theory_figures import contraction_figure, estimator_figure, save_figure
+from szoht.reporting.drawing import save_figure
+from szoht.reporting.theory_figures import contraction_figure, estimator_figure
 from szoht.theory import (
     Regularity,
     Setting,

@@ -1,13 +1,13 @@
 """The two figures of the theory: contraction against k, and the estimator beside its projection."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from szoht._validate import check_integer
-from szoht.errors import MissingExtraError, ParameterError
+from szoht.errors import ParameterError
+from szoht.reporting.drawing import load_matplotlib
 from szoht.theory import Regularity, Setting, Version, contraction, estimate_sphere
 from szoht.types import Vector
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["contraction_figure", "estimates", "estimator_figure", "save_figure"]
+__all__ = ["contraction_figure", "estimates", "estimator_figure"]
 
 _GRADIENT = (1.0, 0.6, 0.8)
 _TRUE, _ESTIMATE, _TRUE_F, _ESTIMATE_F = "#1b1b1b", "#2f6fb3", "#7a5195", "#e4572e"
@@ -59,7 +59,7 @@ def contraction_figure(
     >>> len(figure.axes), len(figure.axes[0].lines)
     (1, 3)
     """
-    matplotlib = _matplotlib()
+    matplotlib = load_matplotlib()
     regularity = Regularity.from_kappa(kappa)
     size = d if support_size is None else support_size
     figure: Figure = matplotlib.figure.Figure(
@@ -115,7 +115,7 @@ def estimator_figure(
     >>> len(estimator_figure(n_dir=(1, 100)).axes)
     2
     """
-    matplotlib = _matplotlib()
+    matplotlib = load_matplotlib()
     vector = np.asarray(gradient, dtype=np.float64)
     if vector.shape != (3,):
         raise ParameterError(f"`gradient` must have 3 entries; got shape {vector.shape}.")
@@ -146,23 +146,6 @@ def estimates(gradient: Vector, *, n_dir: int, seed: int) -> Vector:
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     cloud: Vector = gradient.size * (directions @ gradient)[:, None] * directions
     return cloud
-
-
-def save_figure(figure: "Figure", path: str | Path) -> Path:
-    """Write a figure as PNG or SVG, by the ending of the path, and return the path."""
-    target = Path(path)
-    if target.suffix.lower() not in {".png", ".svg"}:
-        raise ParameterError(f"`path` must end in .png or .svg; got path={str(path)!r}.")
-    figure.savefig(target, dpi=200)
-    return target
-
-
-def _matplotlib() -> Any:
-    try:
-        import matplotlib.figure  # noqa: PLC0415 - an extra, needed only to draw
-    except ImportError as error:
-        raise MissingExtraError('figures need matplotlib: pip install "szoht[plot]"') from error
-    return matplotlib
 
 
 def _kept(d: int, k_star: int, k_max: int) -> Any:

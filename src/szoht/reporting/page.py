@@ -1,0 +1,199 @@
+"""One HTML page that needs nothing else: inline figures, sortable tables, no request."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+__all__ = ["Badge", "Grid", "Link", "Page", "Picture", "Section"]
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A word in colour: good, odd, bad or plain."""
+
+    text: str
+    tone: str = "plain"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link to a file beside the page."""
+
+    text: str
+    target: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """A table; every column can be sorted by a click on its head."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    caption: str = ""
+    folded: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A figure as an ``<svg>`` element, and the sentence below it."""
+
+    svg: str
+    caption: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A part of the page with a heading and an anchor."""
+
+    anchor: str
+    title: str
+    text: Sequence[str] = ()
+    parts: Sequence[Grid | Picture] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """The whole page.
+
+    >>> page = Page(title="Results", lead="All of them.", sections=())
+    >>> "http" in page.html()
+    False
+    """
+
+    title: str
+    lead: str
+    sections: Sequence[Section]
+
+    def html(self) -> str:
+        """Return the text of the page."""
+        entries = "".join(
+            f'<li><a href="#{escape(part.anchor)}">{escape(part.title)}</a></li>'
+            for part in self.sections
+        )
+        body = "\n".join(_section(part) for part in self.sections)
+        return _FRAME.format(
+            title=escape(self.title),
+            lead=escape(self.lead),
+            style=_STYLE,
+            script=_SCRIPT,
+            contents=entries,
+            body=body,
+        )
+
+
+def _section(section: Section) -> str:
+    paragraphs = "".join(f"<p>{escape(text)}</p>" for text in section.text)
+    parts = "\n".join(
+        _grid(part) if isinstance(part, Grid) else _picture(part) for part in section.parts
+    )
+    heading = f"<h2>{escape(section.title)}</h2>"
+    return f'<section id="{escape(section.anchor)}">{heading}{paragraphs}\n{parts}</section>'
+
+
+def _picture(picture: Picture) -> str:
+    caption = f"<figcaption>{escape(picture.caption)}</figcaption>"
+    return f'<figure><div class="card">{picture.svg}</div>{caption}</figure>'
+
+
+def _grid(grid: Grid) -> str:
+    head = "".join(
+        f'<th scope="col" aria-sort="none"><button type="button">{escape(name)}</button></th>'
+        for name in grid.head
+    )
+    rows = "\n".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in grid.rows)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    scroll = f'<div class="scroll">{table}</div>'
+    if grid.folded:
+        return f"<details><summary>{escape(grid.caption)}</summary>{scroll}</details>"
+    caption = f"<p class=caption>{escape(grid.caption)}</p>" if grid.caption else ""
+    return caption + scroll
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, Badge):
+        return f'<td><span class="badge {escape(value.tone)}">{escape(value.text)}</span></td>'
+    if isinstance(value, Link):
+        return f'<td><a href="{escape(value.target)}">{escape(value.text)}</a></td>'
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        shown = f"{value:.6g}" if isinstance(value, float) else f"{value}"
+        return f'<td class="number" data-value="{value!r}">{shown}</td>'
+    return f"<td>{escape(str(value))}</td>"
+
+
+_FRAME = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<header><h1>{title}</h1><p>{lead}</p></header>
+<nav aria-label="Contents"><ol>{contents}</ol></nav>
+<main>
+{body}
+</main>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+_STYLE = """
+:root { color-scheme: light dark; --text: #1d2126; --soft: #5c6670; --page: #fbfbfa;
+  --line: #d9dcdf; --link: #20588f; --good: #1f6f3a; --odd: #8a5a00; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e4e6e8; --soft: #9aa4ae; --page: #16181b; --line: #33383e; --link: #8cbcf0;
+    --good: #7ccf94; --odd: #e5b454; --bad: #ff8a80; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 2rem 1.25rem 5rem; max-width: 72rem; background: var(--page);
+  color: var(--text); font: 16px/1.55 system-ui, sans-serif; }
+h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .4rem; }
+h2 { font-size: 1.25rem; margin: 3rem 0 .5rem; padding-top: .8rem;
+  border-top: 1px solid var(--line); }
+p { max-width: 75ch; margin: .5rem 0; }
+a { color: var(--link); }
+header p, figcaption, .caption { color: var(--soft); }
+nav ol { columns: 2 18rem; padding-left: 1.3rem; }
+figure { margin: 1.2rem 0; }
+figcaption { font-size: .9rem; max-width: 90ch; margin-top: .4rem; }
+.card { background: #ffffff; border: 1px solid var(--line); border-radius: 6px; padding: .5rem; }
+.card svg { display: block; width: 100%; height: auto; margin: 0 auto; }
+.caption { font-size: .9rem; margin-top: 1.2rem; }
+.scroll { overflow-x: auto; margin: .6rem 0 1.2rem; }
+table { border-collapse: collapse; font-size: .88rem; min-width: 100%; }
+th, td { text-align: left; vertical-align: top; padding: .38rem .7rem .38rem 0;
+  border-bottom: 1px solid var(--line); }
+td { overflow-wrap: anywhere; } td:first-child { min-width: 8rem; }
+.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
+th button { all: unset; cursor: pointer; font-weight: 600; white-space: nowrap; }
+th button:focus-visible { outline: 2px solid var(--link); }
+th[aria-sort=ascending] button::after { content: " \\2191"; }
+th[aria-sort=descending] button::after { content: " \\2193"; }
+.badge { font-weight: 600; white-space: nowrap; }
+.good { color: var(--good); } .odd { color: var(--odd); } .bad { color: var(--bad); }
+.plain { color: var(--soft); }
+summary { cursor: pointer; color: var(--soft); font-size: .9rem; }
+@media print { th button::after { content: none; } details { display: none; } }
+"""
+
+_SCRIPT = """
+for (const button of document.querySelectorAll("th button")) {
+  button.addEventListener("click", () => {
+    const head = button.parentElement, table = head.closest("table"), place = head.cellIndex;
+    const up = head.getAttribute("aria-sort") !== "ascending";
+    for (const other of table.querySelectorAll("th")) other.setAttribute("aria-sort", "none");
+    head.setAttribute("aria-sort", up ? "ascending" : "descending");
+    const key = row => {
+      const cell = row.cells[place], number = parseFloat(cell.dataset.value ?? cell.textContent);
+      return isNaN(number) ? cell.textContent : number;
+    };
+    const rows = [...table.tBodies[0].rows].map(row => [key(row), row]);
+    rows.sort(([a], [b]) => (typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0)
+      : typeof a === "number" ? -1 : 1) * (up ? 1 : -1));
+    table.tBodies[0].append(...rows.map(([, row]) => row));
+  });
+}
+"""

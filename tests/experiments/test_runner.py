@@ -1,0 +1,147 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from experiments import fakes
+from szoht.experiments import Job, Scale, find
+from szoht.experiments import runner as running
+from szoht.experiments.cache import Cache, code_version
+from szoht.experiments.runner import run_jobs
+
+JOBS = fakes.jobs(Scale())
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "find", lambda name: fakes.make())
+    return Cache(tmp_path)
+
+
+def go(cache, jobs=JOBS, run=fakes.run, workers=1):
+    return list(run_jobs(jobs, {"fake": run}, cache, workers=workers))
+
+
+def test_curves_are_kept_and_found_again(cache):
+    first = go(cache)
+    assert not any(one.cached for one in first)
+    assert [one.job.curve for one in first][:3] == ["high"] * 3  # the longest first
+    second = go(cache)
+    assert all(one.cached for one in second)
+    for job in JOBS:
+        kept = cache.load(job, fakes.run)
+        np.testing.assert_array_equal(kept.table["y"], fakes.run(job.settings, job.seed)["y"])
+        assert list(kept.table) == ["x", "y"]
+
+
+def test_only_what_is_missing_is_run(cache):
+    go(cache, JOBS[:2])
+    assert [one.cached for one in go(cache)] == [True] * 2 + [False] * 4
+
+
+def test_other_settings_seeds_or_code_are_run_again(cache, monkeypatch):
+    job = JOBS[0]
+    stems = {cache.stem(job, fakes.run)}
+    stems.add(
+        cache.stem(Job(experiment="fake", curve="low", settings={"offset": 0}, seed=9), fakes.run)
+    )
+    stems.add(
+        cache.stem(Job(experiment="fake", curve="low", settings={"offset": 1}, seed=0), fakes.run)
+    )
+    stems.add(cache.stem(job, fakes.value))
+    assert len(stems) == 4
+
+
+def test_the_code_version_sees_helpers_and_constants(monkeypatch):
+    conflict = find("conflict")
+    before = code_version(conflict.run)
+    module = sys.modules[conflict.run.__module__]
+    monkeypatch.setattr(module, "KEPT", (1, 2))
+    assert code_version(conflict.run) != before
+    monkeypatch.undo()
+    monkeypatch.setattr(module, "_sparse", module._point)
+    assert code_version(conflict.run) != before
+    monkeypatch.undo()
+    monkeypatch.setattr(module, "_figures", module._point)  # a figure is no part of a curve
+    assert code_version(conflict.run) == before
+
+
+@pytest.mark.parametrize("ending", [".npz", ".json"])
+@pytest.mark.parametrize("damage", ["cut", "gone"])
+def test_damaged_files_are_run_again(cache, ending, damage):
+    go(cache, JOBS[:1])
+    path = cache.stem(JOBS[0], fakes.run).with_suffix(ending)
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:40])
+    (again,) = go(cache, JOBS[:1])
+    assert not again.cached
+    assert go(cache, JOBS[:1])[0].cached
+
+
+def test_a_job_that_fails_does_not_stop_the_others(cache, monkeypatch):
+    def run(settings, seed):
+        if seed == 1:
+            raise RuntimeError("no luck")
+        return fakes.run(settings, seed)
+
+    monkeypatch.setattr(running, "find", lambda name: fakes.make(run=run))
+    finished = go(cache, run=run)
+    assert [one.error for one in finished if one.error] == ["RuntimeError: no luck"] * 2
+    assert sum(one.curve is not None for one in finished) == 4
+    assert not list(cache.folder.rglob("tmp*"))
+
+
+def test_processes_give_the_same_numbers(tmp_path):
+    """In a pool and in one process; the real experiments, since workers find them by name."""
+    experiment = find("projection")
+    jobs = experiment.jobs(Scale(quick=True))[:2]
+    pooled, alone = Cache(tmp_path / "pooled"), Cache(tmp_path / "alone")
+    threads = os.environ.get("OMP_NUM_THREADS")
+    for where, workers in ((pooled, 2), (alone, 1)):
+        done = list(run_jobs(jobs, {"projection": experiment.run}, where, workers=workers))
+        assert not any(one.error for one in done)
+    assert os.environ.get("OMP_NUM_THREADS") == threads
+    for job in jobs:
+        for name, column in alone.load(job, experiment.run).table.items():
+            np.testing.assert_array_equal(column, pooled.load(job, experiment.run).table[name])
+
+
+def test_an_interrupt_loses_nothing_that_is_finished(tmp_path):
+    code = "import sys; from szoht.cli import main; main()"
+    command = [sys.executable, "-c", code, "reproduce", "conflict", "--quick", "--workers", "2"]
+    process = subprocess.Popen(
+        [*command, "--out", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 90
+    while not list(tmp_path.rglob("*.json")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 130, output
+    assert "goes on" in output
+    finished = len(list(tmp_path.rglob("*.json")))
+    assert 1 <= finished < 8
+    assert gone(process.pid), "a worker is left behind"
+    jobs = find("conflict").jobs(Scale(quick=True))
+    cache = Cache(tmp_path / "cache")
+    assert sum(cache.load(job, find("conflict").run) is not None for job in jobs) == finished
+
+
+def gone(group):
+    for _ in range(200):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False

@@ -1,0 +1,146 @@
+"""The OR-Library's files: facts about the real ones, and every way in which one can be broken."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from reference.orlib_files import lines_of, market, needs_orlib
+from szoht.errors import DataError
+from szoht.problems import load_frontier, load_market, portfolio, read_market
+from szoht.problems.supports import on_supports
+
+SIZES = {"port1": 31, "port2": 85, "port3": 89, "port4": 98, "port5": 225}
+
+
+@needs_orlib
+@pytest.mark.parametrize(("name", "size"), SIZES.items())
+def test_counts(name, size):
+    assets = load_market(name)
+    assert assets.mean.shape == (size,)
+    assert assets.covariance.shape == (size, size)
+    assert np.linalg.eigvalsh(assets.covariance)[0] > 0
+    assert assets.returns is None
+    assert load_frontier(name).shape == (2000, 2)
+
+
+@needs_orlib
+@pytest.mark.parametrize(
+    ("name", "ones", "dense", "sparse"),
+    [
+        ("port3", 0.09490, 0.013855, 0.025208),
+        ("port4", 0.09444, 0.013231, 0.029265),
+        ("port5", 4.710e-4, 1.7775e-5, 1.0335e-4),
+    ],
+)
+def test_known_values_of_the_papers_objective(name, ones, dense, sparse):
+    """f(ones), the dense optimum, and ten assets at least as good as greedy growth and swaps."""
+    problem = portfolio(name, form="raw")
+    d = problem.dimension
+    assert problem.objective.value(np.ones(d), None) == pytest.approx(ones, rel=2e-4)
+    assert on_supports(problem.criterion, np.arange(d)[None])[0][0] == pytest.approx(
+        dense, rel=1e-4
+    )
+    assert 0.97 * sparse < problem.best <= sparse * (1 + 1e-4)
+    assert problem.objective.value(problem.best_x, None) == problem.best
+    assert problem.best_support.size == 10
+
+
+@needs_orlib
+@pytest.mark.parametrize("name", ["port1", "port2"])
+def test_long_only_minimum_variance_is_where_the_frontier_ends(name):
+    """An independent program, on the same numbers, against the last line of portef."""
+    assets = load_market(name)
+    d = assets.mean.size
+    found = minimize(
+        lambda w: 1e3 * w @ assets.covariance @ w,
+        np.full(d, 1 / d),
+        jac=lambda w: 2e3 * assets.covariance @ w,
+        bounds=[(0, None)] * d,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1, "jac": np.ones_like},
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    assert found.fun / 1e3 == pytest.approx(load_frontier(name)[-1, 1], abs=1e-9)
+
+
+def test_reads_what_was_written(tmp_path):
+    mean, deviation, correlation = market()
+    file = tmp_path / "small.txt"
+    file.write_text("\n".join(lines_of(mean, deviation, correlation)))  # no final newline
+    assets = read_market(file)
+    assert np.array_equal(assets.mean, mean)
+    assert np.allclose(assets.covariance, correlation * np.outer(deviation, deviation), rtol=1e-12)
+    assert np.allclose(assets.deviation, deviation)
+    assert not assets.covariance.flags.writeable
+
+
+# line number, what stands there instead, what the message says
+BROKEN = [
+    (1, "four", "line 1: expected `number of assets`; got 'four'"),
+    (1, "2.5", "line 1: the number of assets must be an integer >= 1"),
+    (3, "0.001", "line 3: expected `mean deviation`; got '0.001'"),
+    (3, "0.001 0.02 7", "line 3: expected `mean deviation`"),
+    (4, "0.001 nan", "line 4: expected `mean deviation`"),
+    (4, "0.001 -0.02", "line 4: the standard deviation of asset 3 must be positive"),
+    (7, "1 2 x", "line 7: expected `i j correlation`"),
+    (7, "1 5 0.1", "line 7: expected integers 1 <= i <= j <= 4"),
+    (7, "2 1 0.1", "line 7: expected integers 1 <= i <= j <= 4"),
+    (7, "1 2 1.5", "line 7: the correlation of assets 1 and 2 must be in [-1, 1]; got 1.5"),
+    (10, "2 2 0.9", "line 10: the correlation of assets 2 and 2 must be 1; got 0.9"),
+    (9, "1 2 0.1", "line 9: the correlation of assets 1 and 2 is already on line 7"),
+]
+
+
+@pytest.mark.parametrize(("line", "text", "message"), BROKEN)
+def test_a_malformed_line_is_named(tmp_path, line, text, message):
+    lines = lines_of(*market())
+    lines[line - 1] = text
+    file = tmp_path / "broken.txt"
+    file.write_text("\n".join(lines))
+    with pytest.raises(DataError) as caught:
+        read_market(file)
+    assert str(file) in str(caught.value)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kept", "message"),
+    [
+        (0, "is empty"),
+        (3, "ends at line 3, before asset 3 of 4"),
+        (12, "ends at line 12, before correlation 8 of 10"),
+    ],
+)
+def test_a_truncated_file_is_named_with_its_last_line(tmp_path, kept, message):
+    file = tmp_path / "truncated.txt"
+    file.write_text("\n".join(lines_of(*market())[:kept]))
+    with pytest.raises(DataError, match=message):
+        read_market(file)
+
+
+def test_lines_too_many(tmp_path):
+    file = tmp_path / "long.txt"
+    file.write_text("\n".join([*lines_of(*market()), "1 1 1"]))
+    with pytest.raises(DataError, match="line 16: expected the end of the file"):
+        read_market(file)
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (2, 5), (4, 7)])
+def test_impossible_correlations_are_named_with_the_line_that_breaks_them(tmp_path, pair):
+    n = 8
+    correlation = np.full((n, n), 0.8)
+    np.fill_diagonal(correlation, 1.0)
+    correlation[pair] = correlation[pair[::-1]] = -0.9
+    file = tmp_path / "impossible.txt"
+    lines = lines_of(np.full(n, 0.001), np.full(n, 0.02), correlation)
+    file.write_text("\n".join(lines))
+    line = 1 + next(i for i, text in enumerate(lines) if text.endswith("-0.900000"))
+    with pytest.raises(DataError, match=f"line {line}: the correlations are not positive semi"):
+        read_market(file)
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    file = tmp_path / "binary.txt"
+    file.write_bytes(bytes(range(256)))
+    with pytest.raises(DataError, match="line 1"):
+        read_market(file)
