@@ -1,5 +1,7 @@
 """Sparse black-box optimization: min f(x) subject to ||x||_0 <= k, from function values alone."""
 
+from typing import TYPE_CHECKING, Any
+
 from szoht._version import __version__ as __version__
 from szoht.adapters import scipy_method as scipy_method
 from szoht.algorithm import Algorithm as Algorithm
@@ -26,3 +28,17 @@ from szoht.result import Status as Status
 from szoht.samplers import Full as Full
 from szoht.samplers import Minibatch as Minibatch
 from szoht.samplers import Seeds as Seeds
+
+if TYPE_CHECKING:
+    from szoht.problems.attack import AttackResult as AttackResult
+    from szoht.problems.attack import attack as attack
+    from szoht.problems.attack import attack_many as attack_many
+
+
+def __getattr__(name: str) -> Any:
+    """Import attacks on first use: what they need takes longer to import than all the rest."""
+    if name in ("AttackResult", "attack", "attack_many"):
+        from szoht.problems import attack as attacks  # noqa: PLC0415
+
+        return getattr(attacks, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

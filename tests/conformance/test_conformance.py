@@ -143,6 +143,33 @@ def test_algorithm(algorithm, n_samples):
     check_algorithm(algorithm, d=30, n_samples=n_samples)
 
 
+# units change as a whole, so the first of two may not change much
+PAIRS = GroupSparse(k=3, size=2, low=-np.tile([0.1, 1.0], 15), high=np.tile([0.1, 1.0], 15))
+
+# one query per iteration: they need more of them
+SEARCHES = [
+    (algorithms.sparse_rs(constraint=SparseBox(3, low=-1.0, high=1.0)), None),
+    (algorithms.sparse_rs(constraint=PAIRS), None),
+    (algorithms.sparse_rs(constraint=SparseBox(3, low=-1.0, high=1.0)), 10),
+    (algorithms.corner_search(constraint=SparseBox(3, low=-1.0, high=1.0)), None),
+    (
+        algorithms.corner_search(
+            constraint=SparseBox(3, low=-1.0, high=1.0),
+            grid=np.arange(30).reshape(2, 3, 5),
+            smooth=0.2,
+        ),
+        None,
+    ),
+    (algorithms.corner_search(constraint=PAIRS), None),
+    (algorithms.corner_search(constraint=SparseBox(3, low=-1.0, high=1.0)), 10),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "n_samples"), SEARCHES, ids=str)
+def test_search(algorithm, n_samples):
+    check_algorithm(algorithm, d=30, n_samples=n_samples, iterations=400)
+
+
 def test_every_named_algorithm_has_a_row():
     source = Path(__file__).read_text()
     assert [name for name in algorithms.METHODS if f"algorithms.{name}(" not in source] == []

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from szoht import __version__
+from szoht.cli.attack import attack
 from szoht.cli.reproduce import reproduce
 from szoht.cli.solve import solve
 from szoht.cli.theory import theory
@@ -34,6 +35,7 @@ def options(
     """Sparse black-box optimization: minimise f(x) subject to ||x||_0 <= k."""
 
 
+app.command()(attack)
 app.command()(solve)
 app.command()(theory)
 app.command()(reproduce)
