@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test lint types layers pytest test-statistical bench bench-peers clean
+.PHONY: setup chromium demo test lint types layers pytest test-statistical bench bench-peers clean
 
 # torch first and pinned: whatever depends on it must not bring another build
 $(VENV)/.ready: pyproject.toml
@@ -38,7 +38,13 @@ types: setup
 layers: setup
 	$(BIN)/lint-imports --no-logo
 
-pytest: setup
+# the browser in which the report is tested; without it, that test is skipped and says so
+chromium:
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null \
+		|| { apt-get update -qq && apt-get install -y -qq chromium > /dev/null; } \
+		|| echo "chromium cannot be installed here: the test in a browser will be skipped"
+
+pytest: setup chromium
 	$(BIN)/python -m pytest -m "not statistical" --cov --cov-report=term --cov-fail-under=95
 
 test-statistical: setup

@@ -11,9 +11,10 @@ from collections.abc import Callable
 import numpy as np
 from portfolio_search import search
 from problems import make
-from problems.statistics import SPECS, STEP_LOSSES, data_of, loss_of
+from problems.statistics import SPECS, source_of
 from scipy.optimize import minimize
 
+from szoht.problems.recovery import STEP_LOSSES
 from szoht.types import Indices, Vector
 
 Fun = Callable[[Vector], float]
@@ -102,10 +103,11 @@ def coupled() -> float:
 def main() -> None:
     print(f"coupled: {coupled():.10g}", flush=True)
     for name, spec in SPECS.items():
-        data = data_of(spec)
-        fun = loss_of(spec, data)
-        find = climbed if spec.loss in STEP_LOSSES else exchanged
-        print(f"{name}: {find(fun, data.truth):.10g} (truth {fun(data.truth):.6g})", flush=True)
+        source = source_of(spec)
+        fun, truth = source.objective.value, source.reference
+        if truth is not None:
+            find = climbed if spec.loss in STEP_LOSSES else exchanged
+            print(f"{name}: {find(fun, truth):.10g} (truth {fun(truth):.6g})", flush=True)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from szoht.operators import L1Ball as L1Ball
 from szoht.operators import SoftThreshold as SoftThreshold
 from szoht.operators import Sparse as Sparse
 from szoht.operators import SparseBox as SparseBox
+from szoht.operators import SparseSimplex as SparseSimplex
 from szoht.optimize import minimize as minimize
 from szoht.result import Progress as Progress
 from szoht.result import Result as Result

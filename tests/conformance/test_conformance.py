@@ -8,7 +8,16 @@ import pytest
 from szoht import Full, Minibatch, Seeds, algorithms, minimize
 from szoht.composite import Composite
 from szoht.estimators import Coordinate, Exact, Gaussian, Sphere
-from szoht.operators import Box, GroupSparse, Identity, L1Ball, SoftThreshold, Sparse, SparseBox
+from szoht.operators import (
+    Box,
+    GroupSparse,
+    Identity,
+    L1Ball,
+    SoftThreshold,
+    Sparse,
+    SparseBox,
+    SparseSimplex,
+)
 from szoht.schedules import Geometric, Polynomial
 from szoht.testing import check_algorithm, check_estimator, check_operator
 from szoht.updates import ForwardBackward, FrankWolfe, LineSearch
@@ -24,6 +33,9 @@ OPERATORS = [
     GroupSparse(k=1, groups=[0, 1, 2] * 4),
     GroupSparse(k=2, groups=[0, 1, 1, 1, 2, 2, 0, 3, 3, 3, 3, 3]),
     GroupSparse(k=2, size=4, low=-np.linspace(0, 1, 12), high=np.linspace(2, 0, 12)),
+    SparseSimplex(1),
+    SparseSimplex(4),
+    SparseSimplex(12, total=3.0),
     Box(low=-1.0, high=0.5),
     Box(low=np.full(12, 0.1), high=np.full(12, 0.4)),
     L1Ball(0.7),

@@ -3,11 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from szoht.types import Vector
 
-__all__ = ["BUDGET", "Problem", "Unavailable", "reach", "truth"]
+__all__ = ["BUDGET", "Problem", "Unavailable", "reach"]
 
 BUDGET = 200_000
 
@@ -61,11 +59,3 @@ def reach(start: float, best: float, tau: float) -> float:
     1.125
     """
     return start - (1.0 - tau) * (start - best)
-
-
-def truth(rng: np.random.Generator, d: int, k: int, low: float = 0.5, high: float = 1.5) -> Vector:
-    """Return a point with k non-zeros at random places, of random signs and magnitudes."""
-    x = np.zeros(d)
-    places = rng.choice(d, size=k, replace=False)
-    x[places] = rng.choice([-1.0, 1.0], size=k) * rng.uniform(low, high, size=k)
-    return x

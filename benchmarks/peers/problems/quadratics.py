@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
-from problems.base import Problem, reach, truth
+from problems.base import Problem, reach
 
+from szoht.problems.recovery import coefficients
 from szoht.types import Vector
 
 __all__ = ["PROBLEMS"]
@@ -52,7 +53,7 @@ def steps(name: str, d: int, k: int = 5, noise: float = 0.0, tau: float = TAU) -
 def axes(name: str, d: int, k: int, condition: float, noise: float = 0.0) -> Problem:
     """Curvatures between 1 / condition and 1 along the axes; both ends occur on the support."""
     rng = np.random.default_rng(11)
-    y = truth(rng, d, k)
+    y = coefficients(rng, d, k)
     curvature = condition ** -rng.random(d)
     support = np.flatnonzero(y)
     curvature[support] = np.geomspace(1.0 / condition, 1.0, k)
@@ -67,7 +68,7 @@ def axes(name: str, d: int, k: int, condition: float, noise: float = 0.0) -> Pro
 def rotated(name: str, d: int, k: int, condition: float) -> Problem:
     """Curvatures between 1 / condition and 1 along the columns of a random rotation."""
     rng = np.random.default_rng(12)
-    y = truth(rng, d, k)
+    y = coefficients(rng, d, k)
     basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
     root = np.sqrt(np.geomspace(1.0 / condition, 1.0, d))[:, None] * basis.T
 
@@ -81,7 +82,7 @@ def rotated(name: str, d: int, k: int, condition: float) -> Problem:
 def blocks(name: str, d: int, k: int, condition: float, size: int = 10) -> Problem:
     """Rotated in blocks: each coordinate is coupled with nine others."""
     rng = np.random.default_rng(13)
-    y = truth(rng, d, k)
+    y = coefficients(rng, d, k)
     bases = np.linalg.qr(rng.standard_normal((d // size, size, size)))[0]
     roots = np.sqrt(np.geomspace(1.0 / condition, 1.0, size))[None, :, None] * bases
 

@@ -9,9 +9,11 @@ from szoht.problems.attack import AttackResult, AttackResults, attack
 from szoht.types import Vector
 
 try:
-    from art.attacks.attack import EvasionAttack
-    from art.estimators import BaseEstimator
-    from art.estimators.classification import ClassifierMixin
+    from art.attacks.attack import EvasionAttack  # type: ignore[import-untyped]
+    from art.estimators import BaseEstimator  # type: ignore[import-untyped]
+    from art.estimators.classification import (  # type: ignore[import-untyped]
+        ClassifierMixin,
+    )
 except ImportError as missing:
     raise MissingExtraError(
         "this attack needs the Adversarial Robustness Toolbox: "
@@ -66,7 +68,9 @@ class FewPixelAttack(EvasionAttack):  # type: ignore[misc, no-any-unimported, un
         results: list[AttackResult] = []
         for i, (image, label) in enumerate(zip(x, labels, strict=True)):
             target = int(given[i]) if self._targeted and given is not None else None
-            if target == label:  # it is there already: as good as misclassified before
+            if (
+                target is not None and target == label
+            ):  # it is there already: as good as misclassified before
                 label = (target + 1) % self.estimator.nb_classes  # noqa: PLW2901
             results.append(
                 attack(self.estimator.predict, image, int(label), target=target, **settings)

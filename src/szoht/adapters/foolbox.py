@@ -9,6 +9,7 @@ from szoht.problems.attack import AttackResult, AttackResults, attack
 
 try:
     import eagerpy
+    from eagerpy.astensor import astensor_
     from foolbox.attacks.base import MinimizationAttack, get_criterion
     from foolbox.criteria import Misclassification, TargetedMisclassification
     from foolbox.distances import LpDistance
@@ -51,7 +52,7 @@ class FewPixelAttack(MinimizationAttack):  # type: ignore[misc, no-any-unimporte
     ) -> Any:
         """Return the adversarial images; those that were not led astray are returned unchanged."""
         del early_stop
-        images, restore = eagerpy.astensor_(inputs)
+        images, restore = astensor_(inputs)
         labels, targets = _classes(get_criterion(criterion), model, images)
 
         def predict(batch: Any) -> Any:

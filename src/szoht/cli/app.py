@@ -6,6 +6,7 @@ import typer
 
 from szoht import __version__
 from szoht.cli.attack import attack
+from szoht.cli.portfolio import portfolio
 from szoht.cli.reproduce import reproduce
 from szoht.cli.solve import solve
 from szoht.cli.theory import theory
@@ -38,4 +39,5 @@ def options(
 app.command()(attack)
 app.command()(solve)
 app.command()(theory)
+app.command()(portfolio)
 app.command()(reproduce)

@@ -49,7 +49,8 @@ def attack(
 ) -> None:
     """Test your own classifier: look for a few pixels that make it wrong.
 
-    Writes OUTPUT.png, the original, the change and the adversarial image side by side, and OUTPUT.json.
+    Writes OUTPUT.png, the original, the change and the adversarial image side by side, and
+    OUTPUT.json.
     """
     try:
         result = _attack(

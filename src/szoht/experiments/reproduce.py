@@ -101,6 +101,9 @@ def tune(
     folder = Path(out)
     jobs = experiment.grid(Scale(quick=quick))
     finished = _run({name: (experiment, jobs)}, folder, workers, watch)[name]
+    for one in finished:
+        if one.error:
+            raise ParameterError(f"the grid has a point that fails: {one.job.curve}: {one.error}")
     chosen = experiment.choose(Results([one.curve for one in finished if one.curve is not None]))
     path = folder / "tuned" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,20 +4,27 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
+from szoht.errors import SzohtError
 from szoht.experiments.cache import Cache, save
 from szoht.experiments.experiment import Curve, Job, Table
 from szoht.experiments.registry import find
 
-__all__ = ["Finished", "run_jobs"]
+__all__ = ["Finished", "WorkerError", "run_jobs"]
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+class WorkerError(SzohtError, RuntimeError):
+    """A process that ran jobs is gone."""
 
 
 Run = Callable[..., Table]
@@ -56,16 +63,20 @@ def run_jobs(
         yield from map(_work, missing, stems)
     elif missing:
         with _pool(min(workers, len(missing))) as pool:
-            futures = map(pool.submit, [_work] * len(missing), missing, stems)
-            yield from _each(dict(zip(futures, missing, strict=True)))
+            yield from _each(set(map(pool.submit, [_work] * len(missing), missing, stems)))
 
 
-def _each(waiting: "dict[Future[Finished], Job]") -> Iterator[Finished]:
+def _each(waiting: "set[Future[Finished]]") -> Iterator[Finished]:
     while waiting:
         for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-            job = waiting.pop(future)
-            error = future.exception()
-            yield Finished(job=job, error=repr(error)) if error else future.result()
+            waiting.discard(future)
+            try:
+                yield future.result()
+            except BrokenProcessPool as broken:
+                raise WorkerError(
+                    "a worker process ended by itself, perhaps for want of memory. Finished "
+                    "curves are kept: run again, with fewer `workers` if it happens again."
+                ) from broken
 
 
 @contextlib.contextmanager
@@ -74,7 +85,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     before = {name: os.environ.get(name) for name in THREADS}
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
-        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_ignore_interrupts
+        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_start_worker
     )
     os.environ.update(dict.fromkeys(THREADS, "1"))  # read when a worker loads NumPy
     try:
@@ -92,8 +103,17 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
                 os.environ[name] = value
 
 
-def _ignore_interrupts() -> None:
+def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent is gone, however that came about."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _work(job: Job, stem: Path) -> Finished:

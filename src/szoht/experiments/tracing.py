@@ -68,10 +68,14 @@ class _Trace:
         end = limits["max_queries"] if self._by_queries else limits["max_iterations"]
         self._every = max(1, end // ROWS)
         self._next = self._every
+        self._iteration = 0
         self._rows: dict[int, tuple[float, ...]] = {}
         self.last: tuple[int, int, Vector] | None = None
 
     def __call__(self, progress: Progress) -> None:
+        if progress.iteration == self._iteration and not self._best:
+            return  # a query after the last iteration, which moved nothing
+        self._iteration = progress.iteration
         x = progress.best_x if self._best else progress.x
         now = progress.queries if self._by_queries else progress.iteration
         self.last = (progress.queries - progress.iteration, progress.queries, x)

@@ -8,3 +8,4 @@ from szoht.operators.l1 import L1Ball as L1Ball
 from szoht.operators.l1 import SoftThreshold as SoftThreshold
 from szoht.operators.sparse import Sparse as Sparse
 from szoht.operators.sparse_box import SparseBox as SparseBox
+from szoht.operators.sparse_simplex import SparseSimplex as SparseSimplex

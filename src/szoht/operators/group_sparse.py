@@ -101,7 +101,9 @@ class GroupSparse:
         unit = float(np.abs(y).max()) or 1.0
         gains = weights * (clipped / unit) * ((2 * y - clipped) / unit)
         members = self.members(y.size)
-        totals: Vector = np.bincount(members, weights=gains, minlength=self.n_groups(y.size))
+        totals = np.bincount(members, weights=gains, minlength=self.n_groups(y.size)).astype(
+            np.float64
+        )
         kept = np.zeros(totals.size, dtype=bool)
         kept[largest(totals, self.k)] = True
         return np.where(kept[members], clipped, 0.0)

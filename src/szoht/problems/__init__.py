@@ -10,6 +10,8 @@ from szoht.problems.orlib import load_market as load_market
 from szoht.problems.orlib import read_market as read_market
 from szoht.problems.portfolio import Portfolio as Portfolio
 from szoht.problems.portfolio import portfolio as portfolio
+from szoht.problems.prices import read_prices as read_prices
+from szoht.problems.prices import read_returns as read_returns
 from szoht.problems.quadratic import quadratic as quadratic
 from szoht.problems.quadratic import sensitivity as sensitivity
 from szoht.problems.recovery import recovery as recovery

@@ -13,7 +13,7 @@ import numpy as np
 from szoht._random import as_seed
 from szoht._validate import check_choice, check_integer, check_real, check_vector, frozen
 from szoht.errors import DataError, ParameterError
-from szoht.operators import Operator, Sparse, SparseBox
+from szoht.operators import Operator, Sparse, SparseBox, SparseSimplex
 from szoht.problems import orlib
 from szoht.problems.assets import Assets, from_returns, shrunk
 from szoht.problems.base import Problem
@@ -187,7 +187,7 @@ def portfolio(
         objective=shape.objective,
         x0=start,
         k=k,
-        constraint=_constraint(k, long_only),
+        constraint=_constraint(k, long_only, form),
         constants={"target_return": target, "return_weight": criterion.weight}
         if target is not None
         else {},
@@ -273,8 +273,11 @@ def _wanted(
     return target, weight
 
 
-def _constraint(k: int, long_only: bool) -> Operator:
-    return SparseBox(k, low=0.0, high=np.inf) if long_only else Sparse(k)
+def _constraint(k: int, long_only: bool, form: str) -> Operator:
+    """Return the cone on which the convex form works, or weights themselves for the raw one."""
+    if not long_only:
+        return Sparse(k)
+    return SparseBox(k, low=0.0, high=np.inf) if form == "convex" else SparseSimplex(k)
 
 
 def _with_best(problem: Portfolio, shape: Raw | Convex, name: str) -> Portfolio:

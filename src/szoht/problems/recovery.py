@@ -23,32 +23,29 @@ Rng: TypeAlias = int | np.random.Generator | np.random.SeedSequence | None
 
 
 def _squares(eta: Vector, seen: Vector) -> Vector:
-    return 0.5 * (eta - seen) ** 2
+    return _mean(0.5 * (eta - seen) ** 2)
 
 
 def _absolute(eta: Vector, seen: Vector) -> Vector:
-    return np.abs(eta - seen)
+    return _mean(np.abs(eta - seen))
 
 
 def _logistic(eta: Vector, seen: Vector) -> Vector:
-    losses: Vector = np.logaddexp(0.0, -seen * eta)
-    return losses
+    return _mean(np.logaddexp(0.0, -seen * eta))
 
 
 def _poisson(eta: Vector, seen: Vector) -> Vector:
-    losses: Vector = np.exp(np.minimum(eta, LARGEST)) - seen * eta
-    return losses
+    return _mean(np.exp(np.minimum(eta, LARGEST)) - seen * eta)
 
 
 def _errors(eta: Vector, seen: Vector) -> Vector:
-    return (seen * eta <= 0.0).astype(float)
+    return _mean(seen * eta <= 0.0)
 
 
 def _auc(eta: Vector, seen: Vector) -> Vector:
-    """Return a row whose mean is 1 - AUC; ties count one half."""
-    stack = eta.reshape(-1, seen.size)
-    values = np.array([_disorder(row, seen) for row in stack])
-    return np.broadcast_to(values.reshape(*eta.shape[:-1], 1), eta.shape)
+    """Return 1 - AUC, the share of pairs in the wrong order; ties count one half."""
+    rows = eta.reshape(-1, seen.size)
+    return np.array([_disorder(row, seen) for row in rows]).reshape(eta.shape[:-1])
 
 
 def _disorder(eta: Vector, seen: Vector) -> float:
@@ -59,11 +56,16 @@ def _disorder(eta: Vector, seen: Vector) -> float:
     return 1.0 - 0.5 * float(below.mean()) / negative.size
 
 
+def _mean(losses: Vector | np.ndarray) -> Vector:
+    means: Vector = losses.mean(axis=-1)
+    return means
+
+
 LARGEST = 30.0
 """Rates above exp(30) are as bad as rates get."""
 
 Loss: TypeAlias = Callable[[Vector, Vector], Vector]
-"""From linear predictors, shape (..., n), and what was seen to n losses each, to be averaged."""
+"""From linear predictors, shape (..., n), and what was seen to mean losses, shape (...)."""
 
 LOSSES: dict[str, Loss] = {
     "squares": _squares,
@@ -114,14 +116,14 @@ class Model:
     def value(self, x: Vector, sample: Sample = None) -> float:
         """Return f(x), over the rows in ``sample`` if it is given."""
         design, seen = self._rows(sample)
-        losses = LOSSES[self.loss](design @ x, seen)
-        return float(losses.mean()) + 0.5 * self.ridge * float(x @ x)
+        loss = float(LOSSES[self.loss](design @ x, seen))
+        return loss + 0.5 * self.ridge * float(x @ x)
 
     def values(self, points: Vector, sample: Sample = None) -> Vector:
         """Return f at each row of ``points``."""
         design, seen = self._rows(sample)
         losses = LOSSES[self.loss](points @ design.T, seen)
-        values: Vector = losses.mean(axis=1) + 0.5 * self.ridge * (points**2).sum(axis=1)
+        values: Vector = losses + 0.5 * self.ridge * (points**2).sum(axis=1)
         return values
 
     def gradient(self, x: Vector, sample: Sample = None) -> Vector:

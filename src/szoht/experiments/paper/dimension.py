@@ -29,10 +29,12 @@ __all__ = ["EXPERIMENT"]
 K, K_STAR = 500, 5
 DIMENSIONS = (5000, 10_000, 50_000)
 SUPPORTS = ("all", "d/k", "50")
-BUDGETS = {"all": 100_000, "d/k": 145_000, "50": 145_000}
+BUDGETS = {"all": 100_000, "d/k": 145_000, "50": 200_000}
+"""Where the paper's axes end; for the last, where every run has reached the target."""
+
 QUICK = {("all", 5000): 34_000, ("all", 10_000): 34_000}
 TARGET = 0.1
-"""The value of f to which queries are counted; every curve of the paper's axes reaches it."""
+"""The value of f to which queries are counted."""
 
 
 def _size(support: str, d: int) -> int:
@@ -61,12 +63,17 @@ def _jobs(scale: Scale) -> Sequence[Job]:
                     curve=f"{support} d={d}",
                     settings={**settings, "budget": budget},
                     seed=seed,
-                    cost=budget * (size * 4e-8 + 2e-5) * (2 if size > 20_000 else 1),
+                    cost=budget * (size * 4e-8 + 5e-6),
                 )
-                for seed in scale.runs(quick=2, full=3)
+                for seed in _seeds(scale, support)
                 if budget
             ]
     return jobs
+
+
+def _seeds(scale: Scale, support: str) -> range:
+    """Return more seeds where a target coordinate is hit by few directions, so that runs vary."""
+    return scale.runs(quick=2, full=3) if support == "all" else scale.runs(quick=10, full=20)
 
 
 def _run(settings: Mapping[str, Any], seed: int) -> Table:
@@ -76,6 +83,7 @@ def _run(settings: Mapping[str, Any], seed: int) -> Table:
     # the paper starts from 1/d on all other coordinates; k of them is the nearest sparse start
     x0 = np.zeros(d)
     x0[:k] = 1.0 / d
+    target = np.asarray(problem.best_x)
     dense = settings["support_size"] == d
     objective = replace(problem.objective, along=None) if dense else problem.objective
     method = algorithms.szoht(
@@ -92,7 +100,7 @@ def _run(settings: Mapping[str, Any], seed: int) -> Table:
         method=method,
         measures={
             "f": lambda x: objective.value(x, None),
-            "distance": lambda x: float(np.linalg.norm(x - problem.best_x)),
+            "distance": lambda x: float(np.linalg.norm(x - target)),
         },
         seed=seed,
         max_iterations=settings["budget"] // settings["q"],
@@ -215,7 +223,9 @@ def _relative_slope(results: Results, support: str) -> Measured:
 def _predicted_slope(results: Results, support: str) -> Measured:
     """Return the slope over the one that Corollary 1 predicts: T 6 / s2 for T iterations."""
     d, queries = _reached(results, support)
-    rounds = np.median([n / _directions(support, int(one)) for one, n in zip(d, queries, strict=True)])
+    rounds = np.median(
+        [n / _directions(support, int(one)) for one, n in zip(d, queries, strict=True)]
+    )
     unit = 6 * float(rounds) / _size(support, int(d[0]))
     plain = _slope(results, support)
     value = float(plain.value) / unit
@@ -237,7 +247,7 @@ EXPERIMENT = Experiment(
     name="dimension",
     title="Dependence on the dimension",
     where='Appendix "Dimension independence/weak-dependence", its three figures',
-    about="A quadratic in three dimensions, three sizes of random supports, q as the corollaries ask.",
+    about="A quadratic, three dimensions, three sizes of supports, q as the corollaries ask.",
     jobs=_jobs,
     run=_run,
     figures=_figures,

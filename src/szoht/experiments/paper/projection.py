@@ -21,7 +21,7 @@ from szoht.theory import estimate_sphere
 __all__ = ["EXPERIMENT"]
 
 GRADIENT = (1.0, 0.6, 0.8)
-COUNTS = {True: (1, 100, 10_000, 100_000), False: (1, 100, 10_000, 1_000_000)}
+COUNTS = {True: (1, 100, 1000, 20_000), False: (1, 100, 10_000, 1_000_000)}
 
 
 def _jobs(scale: Scale) -> Sequence[Job]:

@@ -81,7 +81,7 @@ def load_imagenet(count: int = 20) -> Classified:
     """Return Foolbox's sample images at 299 x 299 and an EfficientNet-Lite0."""
     zoo = _zoo()
     try:
-        import foolbox  # type: ignore[import-untyped]  # noqa: PLC0415
+        import foolbox  # noqa: PLC0415
         from PIL import Image  # noqa: PLC0415
 
         network = zoo.efficientnet_lite0()

@@ -1,0 +1,146 @@
+"""``szoht portfolio``, and the files that it reads."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from szoht.cli.app import app
+from szoht.errors import DataError
+from szoht.problems import read_prices, read_returns
+
+D, T = 6, 120
+NAMES = [f"asset {letter}" for letter in "ABCDEF"]
+
+
+def returns():
+    rng = np.random.default_rng(0)
+    common = rng.standard_normal((T, 1)) @ rng.uniform(0.5, 1.5, (1, D))
+    return 0.01 * (0.5 * common + rng.standard_normal((T, D)) * rng.uniform(0.5, 1.5, D)) + 5e-4
+
+
+def write(path, table, names=NAMES):
+    with path.open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["date", *names])
+        writer.writerows([f"day {t}", *map(repr, row)] for t, row in enumerate(table.tolist()))
+    return path
+
+
+@pytest.fixture
+def prices(tmp_path):
+    growth = np.vstack([np.ones(D), 1 + returns()])
+    return write(tmp_path / "prices.csv", 100 * np.cumprod(growth, axis=0))
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["portfolio", *map(str, arguments)])
+
+
+def test_prices_become_returns(prices, tmp_path):
+    assets = read_prices(prices)
+    assert assets.names == tuple(NAMES)
+    assert np.allclose(assets.returns, returns(), atol=1e-12)
+    same = read_returns(write(tmp_path / "returns.csv", returns()))
+    assert np.allclose(same.covariance, assets.covariance, rtol=1e-9)
+
+
+def test_weights_risk_return_and_frontier(prices, tmp_path):
+    out = tmp_path / "out"
+    done = run(prices, "-k", 3, "--long-only", "--out", out, "--budget", 2000)
+    assert done.exit_code == 0, done.output
+    for word in ("asset", "volatility", "per year", "return", "Sharpe"):
+        assert word in done.output
+    assert (out / "frontier.png").read_bytes().startswith(b"\x89PNG")
+    rows = list(csv.DictReader((out / "weights.csv").read_text().splitlines()))
+    weights = np.array([float(row["weight"]) for row in rows])
+    assert 1 <= len(rows) <= 3
+    assert weights.sum() == pytest.approx(1)
+    assert (weights > 0).all()
+
+
+def test_json_is_annualised_as_stated(prices):
+    done = run(prices, "-k", 2, "--json", "--periods", 12, "--budget", 2000)
+    assert done.exit_code == 0, done.output
+    report = json.loads(done.stdout)
+    w = np.array([report["weights"].get(name, 0.0) for name in NAMES])
+    assert np.count_nonzero(w) == 2
+    sample = returns() @ w
+    volatility = sample.std(ddof=1)
+    assert report["risk_per_period"] == pytest.approx(volatility, rel=1e-9)
+    assert report["risk"] == pytest.approx(volatility * np.sqrt(12), rel=1e-9)
+    assert report["return"] == pytest.approx(12 * sample.mean(), rel=1e-9)
+    assert report["sharpe"] == pytest.approx(report["return"] / report["risk"], rel=1e-9)
+    risks = [point["risk"] for point in report["risk_against_k"]]
+    assert [point["k"] for point in report["risk_against_k"]] == [1, 2, 3, 4, 5, 6][: len(risks)]
+    assert risks == sorted(risks, reverse=True)
+    frontier = report["risk_against_return"]
+    assert len(frontier) == 9
+    assert frontier[0]["risk"] <= frontier[-1]["risk"]
+
+
+@pytest.mark.parametrize("objective", ["mean_variance", "cvar", "tracking_error", "paper"])
+def test_every_objective(prices, objective):
+    options = ("--no-frontier", "--json", "--risk-aversion", 50, "--budget", 1000)
+    done = run(prices, "-k", 2, "--objective", objective, *options)
+    assert done.exit_code == 0, done.output
+    report = json.loads(done.stdout)
+    assert sum(report["weights"].values()) == pytest.approx(1)
+    assert len(report["weights"]) <= 2
+
+
+def test_a_column_can_be_tracked(prices):
+    options = ("--objective", "tracking_error", "--benchmark", "asset A", "--no-frontier", "--json")
+    done = run(prices, "-k", 5, *options, "--budget", 1000)
+    assert done.exit_code == 0, done.output
+    assert "asset A" not in json.loads(done.stdout)["weights"]
+
+
+def test_the_same_seed_gives_the_same_portfolio(prices):
+    options = ("-k", 2, "--no-frontier", "--json", "--seed", 3, "--budget", 500)
+    assert run(prices, *options).stdout == run(prices, *options).stdout
+
+
+BROKEN = [
+    ("", "is empty"),
+    ("date\n1\n", "line 1: expected a column of dates and one per asset"),
+    ("date,A,B\n1,2\n", "line 2: expected a label and 2 numbers; got a label and 1"),
+    ("date,A,B\n1,2,3\n2,,4\n3,4,5\n", "line 3, column 'A': the value is missing"),
+    ("date,A,B\n1,2,3\n2,nan,4\n3,4,5\n", "line 3, column 'A': the value is missing"),
+    ("date,A,B\n1,2,3\n2,3,four\n", "line 3, column 'B': 'four' is not a number"),
+    ("date,A,B\n1,2,3\n2,0,4\n3,4,5\n", "line 3: prices must be positive; that of 'A' is 0"),
+    ("date,A,B\n1,2,3\n", "at least 2 rows"),
+    ("date,A,B\n1,2,3\n2,3,4\n", "at least 3 rows of prices"),
+    ("date,A,A\n1,2,3\n2,3,4\n3,4,7\n", "'A' occurs twice"),
+    ("date,A,B\n1,2,3\n2,2,4\n3,2,7\n", "the asset 'A' are constant (0)"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BROKEN)
+def test_broken_files_are_named_with_line_and_column(tmp_path, text, message):
+    file = tmp_path / "broken.csv"
+    file.write_text(text)
+    with pytest.raises(DataError) as caught:
+        read_prices(file)
+    assert message in str(caught.value)
+    assert str(file) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("missing.csv",), "No such file"),
+        (("-k", 7), "k=7 with assets=6"),
+        (("-k", 0), "k=0"),
+        (("--periods", 0), "`periods` must be"),
+        (("-k", 2, "--level", 2, "--objective", "cvar"), "`level` must be"),
+        (("--objective", "luck"), "luck"),
+    ],
+)
+def test_misuse_is_told_without_a_traceback(prices, arguments, message):
+    given = arguments if arguments[0].endswith(".csv") else (prices, *arguments)
+    done = run(*given)
+    assert done.exit_code == 2
+    assert message in " ".join(done.output.replace("│", " ").split())

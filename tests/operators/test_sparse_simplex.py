@@ -1,0 +1,63 @@
+"""The sparse simplex against brute force over supports, with a simplex projection by bisection."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import brentq
+
+from szoht.errors import ParameterError
+from szoht.operators import SparseSimplex
+
+entries = st.floats(-50, 50, allow_subnormal=False) | st.sampled_from([-2.0, -1.0, 0.0, 1.0, 2.0])
+vectors = st.integers(1, 7).flatmap(lambda d: arrays(np.float64, d, elements=entries))
+
+
+def onto_simplex(y, total):
+    """Subtract the number that makes what is left sum to the total."""
+    theta = brentq(
+        lambda t: np.maximum(y - t, 0).sum() - total, y.min() - total, y.max(), xtol=1e-14
+    )
+    return np.maximum(y - theta, 0)
+
+
+@given(vectors, st.integers(1, 7), st.sampled_from([0.5, 1.0, 10.0]))
+@settings(deadline=None)
+def test_it_is_the_nearest_point(y, k, total):
+    operator = SparseSimplex(k, total)
+    ours = operator.prox(y, 1.0)
+    assert operator.contains(ours)
+    candidates = []
+    for support in combinations(range(len(y)), min(k, len(y))):
+        x = np.zeros_like(y)
+        x[list(support)] = onto_simplex(y[list(support)], total)
+        candidates.append(((x - y) ** 2).sum())
+    assert ((ours - y) ** 2).sum() <= min(candidates) + 1e-9 * (1 + min(candidates))
+
+
+def test_all_negative_entries_still_give_a_portfolio():
+    assert SparseSimplex(2).prox(np.array([-3.0, -1.0, -1.2]), 1.0) == pytest.approx([0, 0.6, 0.4])
+
+
+def test_ties_go_to_the_lowest_index():
+    assert SparseSimplex(2).prox(np.ones(4), 1.0).tolist() == [0.5, 0.5, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("scale", [1e12, 1e200, 1e300])
+def test_a_total_lost_to_rounding_goes_to_the_largest(scale):
+    x = SparseSimplex(2).prox(scale * np.array([1.0, 3.0, 2.0]), 1.0)
+    assert x.tolist() == [0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize(("k", "total"), [(0, 1.0), (1, 0.0), (1, -1.0), (1, np.inf)])
+def test_bad_parameters(k, total):
+    with pytest.raises(ParameterError):
+        SparseSimplex(k, total)
+
+
+def test_k_beyond_the_dimension():
+    with pytest.raises(ParameterError, match="with d=3"):
+        SparseSimplex(4).check(3)
