@@ -54,6 +54,7 @@ bench: setup
 	-$(BIN)/python benchmarks/core.py
 	-$(BIN)/python benchmarks/variance_reduced.py
 	-$(BIN)/python benchmarks/zoro.py
+	-$(BIN)/python benchmarks/attack.py
 
 # the peers bring heavy dependencies, so they live in an environment of their own
 $(VENV)-peers/.ready: pyproject.toml
