@@ -126,7 +126,7 @@ def _row(results: Results, dataset: str, method: str) -> tuple[float, float, flo
     curve = f"{dataset} {method}"
     won = _all(results, curve, "success") > 0
     if not won.any():
-        return 0.0, float(_all(results, curve, "l0").mean()), float("nan"), float("inf")
+        return 0.0, float(_all(results, curve, "l0").mean()), float("inf"), float("inf")
     columns = (_all(results, curve, name)[won].mean() for name in ("l0", "l2", "iterations"))
     l0, l2, iterations = (float(value) for value in columns)
     return 100 * float(won.mean()), l0, l2, iterations
@@ -197,7 +197,7 @@ def _best(results: Results, dataset: str, column: str) -> Measured:
     """Return whether SZOHT is the best of the four in a column of the table."""
     place = ("success", "l0", "l2", "iterations").index(column)
     values = {method: _row(results, dataset, method)[place] for method in METHODS}
-    best = max(values.values()) if column == "success" else np.nanmin(list(values.values()))
+    best = max(values.values()) if column == "success" else min(values.values())
     text = ", ".join(f"{LABELS[method]} {value:.3g}" for method, value in values.items())
     return truth(values["szoht"] == best, text)
 
