@@ -20,8 +20,8 @@ from szoht.problems import load_market, read_market, read_prices, read_returns
 from szoht.problems.assets import Assets
 from szoht.problems.frontier import Solution, Solver, numbers_of_assets, returns_to_try
 from szoht.problems.orlib import NAMES
+from szoht.reporting.drawing import save_figure
 from szoht.reporting.portfolio_figures import frontier_figure
-from szoht.reporting.theory_figures import save_figure
 
 __all__ = ["portfolio"]
 

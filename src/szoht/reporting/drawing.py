@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +94,7 @@ def inline_svg(figure: "Figure", name: str, description: str = "") -> str:
     shape = (view.group(0) if view else "") + (
         f' style="max-width:{width.group(1)}pt"' if width else ""
     )
-    title = f"<title>{description}</title>" if description else ""
+    title = f"<title>{escape(description)}</title>" if description else ""
     return f'<svg id="{name}" role="img" {shape}>{title}{rest}'
 
 
