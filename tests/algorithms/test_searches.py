@@ -234,13 +234,13 @@ def test_corner_search_needs_fewer_queries_than_random_search():
     grid = np.arange(400).reshape(1, 20, 20)
     smooth = SlopePrior(d=400, grid=grid, length=1.5, smooth=0.8, shared=0.0)
     slopes = smooth.draw(np.random.default_rng(5))
-    goal = -0.7 * np.sort(np.abs(slopes))[-10:].sum()
+    goal = -0.7 * np.sort(np.abs(slopes))[-20:].sum()
 
     def spent(method, options, seed):
         return minimize(
             lambda x: float(slopes @ x),
             np.zeros(400),
-            constraint=SparseBox(10, low=-1.0, high=1.0),
+            constraint=SparseBox(20, low=-1.0, high=1.0),
             method=method,
             options=options,
             target=goal,

@@ -80,7 +80,7 @@ class Margin:
 
     def of(self, scores: Vector) -> Vector:
         """Return the margins of scores of shape (m, n_classes), one for each row."""
-        lead: Vector = np.maximum(self.lead(scores), -self.confidence)
+        lead: Vector = np.maximum(self.lead(scores), 0.0 - self.confidence)  # 0, not -0
         return lead
 
     def lead(self, scores: Vector) -> Vector:

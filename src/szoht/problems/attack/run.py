@@ -155,7 +155,11 @@ def attack(
         reason = _drive(run, objective, bar)
         status = AttackStatus.FAILED if reason else AttackStatus.RESISTED
         status = status if objective.hit is None else AttackStatus.SUCCESS
-    return _result(objective, run, layout, status=status, reason=reason, prediction=prediction)
+    # the whole repr would list the bounds of every pixel
+    name = method if isinstance(method, str) else type(method).__name__
+    return _result(
+        objective, run, layout, status=status, reason=reason, prediction=prediction, method=name
+    )
 
 
 def _options(
@@ -213,6 +217,7 @@ def _result(
     status: AttackStatus,
     reason: str,
     prediction: int,
+    method: str,
 ) -> AttackResult:
     hit = objective.hit
     outcome = run.result
@@ -242,7 +247,7 @@ def _result(
         history=outcome.history,
         seconds=outcome.seconds,
         seed=run.seed,
-        method=outcome.method,
+        method=method,
     )
 
 
