@@ -8,9 +8,11 @@ BIN := $(VENV)/bin
 
 .PHONY: setup chromium demo demo-cluster test lint types layers pytest test-statistical bench bench-peers clean
 
+# torch first and pinned: whatever depends on it must not bring another build
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet torch==2.13.0
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@
 
@@ -58,6 +60,7 @@ bench: setup
 	-$(BIN)/python benchmarks/huge.py
 	-$(BIN)/python benchmarks/executors.py
 	-$(BIN)/python benchmarks/run_store.py
+	-$(BIN)/python benchmarks/attack.py
 
 # the peers bring heavy dependencies, so they live in an environment of their own
 $(VENV)-peers/.ready: pyproject.toml

@@ -1,5 +1,7 @@
 """Sparse black-box optimization: min f(x) subject to ||x||_0 <= k, from function values alone."""
 
+from typing import TYPE_CHECKING, Any
+
 from szoht import executors as executors
 from szoht._version import __version__ as __version__
 from szoht.adapters import scipy_method as scipy_method
@@ -14,6 +16,7 @@ from szoht.errors import SzohtError as SzohtError
 from szoht.errors import SzohtWarning as SzohtWarning
 from szoht.objective import Objective as Objective
 from szoht.operators import Box as Box
+from szoht.operators import GroupSparse as GroupSparse
 from szoht.operators import Identity as Identity
 from szoht.operators import L1Ball as L1Ball
 from szoht.operators import SoftThreshold as SoftThreshold
@@ -31,3 +34,17 @@ from szoht.samplers import Minibatch as Minibatch
 from szoht.samplers import Seeds as Seeds
 from szoht.sparse_vector import SparseVector as SparseVector
 from szoht.store import Store as Store
+
+if TYPE_CHECKING:
+    from szoht.problems.attack import AttackResult as AttackResult
+    from szoht.problems.attack import attack as attack
+    from szoht.problems.attack import attack_many as attack_many
+
+
+def __getattr__(name: str) -> Any:
+    """Import attacks on first use: what they need takes longer to import than all the rest."""
+    if name in ("AttackResult", "attack", "attack_many"):
+        from szoht.problems import attack as attacks  # noqa: PLC0415
+
+        return getattr(attacks, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,7 +8,16 @@ import pytest
 from szoht import Full, Minibatch, Seeds, algorithms, minimize
 from szoht.composite import Composite
 from szoht.estimators import Coordinate, Exact, Gaussian, Sphere
-from szoht.operators import Box, Identity, L1Ball, SoftThreshold, Sparse, SparseBox, SparseSimplex
+from szoht.operators import (
+    Box,
+    GroupSparse,
+    Identity,
+    L1Ball,
+    SoftThreshold,
+    Sparse,
+    SparseBox,
+    SparseSimplex,
+)
 from szoht.schedules import Geometric, Polynomial
 from szoht.testing import check_algorithm, check_estimator, check_operator
 from szoht.updates import ForwardBackward, FrankWolfe, LineSearch
@@ -20,6 +29,10 @@ OPERATORS = [
     SparseBox(1, low=-0.3, high=0.5),
     SparseBox(4, low=0.0, high=np.inf),
     SparseBox(5, low=-np.linspace(0, 1, 12), high=np.linspace(2, 0, 12)),
+    GroupSparse(k=2, size=3),
+    GroupSparse(k=1, groups=[0, 1, 2] * 4),
+    GroupSparse(k=2, groups=[0, 1, 1, 1, 2, 2, 0, 3, 3, 3, 3, 3]),
+    GroupSparse(k=2, size=4, low=-np.linspace(0, 1, 12), high=np.linspace(2, 0, 12)),
     SparseSimplex(1),
     SparseSimplex(4),
     SparseSimplex(12, total=3.0),
@@ -65,6 +78,7 @@ ALGORITHMS = [
     (algorithms.szoht(k=3, q=12, central=True, iterate="last", mu=1e-3), None),
     (algorithms.szoht(k=3, q=30, step_size=0.5, orthogonal=True), None),
     (algorithms.szoht(constraint=SparseBox(3, low=-1.0, high=0.9), q=12), None),
+    (algorithms.szoht(constraint=GroupSparse(k=3, size=2), q=12), None),
     (algorithms.szoht(k=3, q=12, step_size=0.2, sampler=Minibatch(size=2)), 10),
     (algorithms.szoht(k=3, q=12, sampler=Minibatch(size=2, replace=True)), 10),
     (algorithms.szoht(k=3, q=12, sampler=Full()), 10),
@@ -96,6 +110,7 @@ ALGORITHMS = [
     (algorithms.auto(k=3), None),
     (algorithms.auto(k=3), 10),
     (algorithms.auto(constraint=SparseBox(3, low=-1.0, high=0.9)), None),
+    (algorithms.auto(constraint=GroupSparse(k=3, size=2, low=-1.0, high=1.0), d=30), None),
     (algorithms.auto(constraint=L1Ball(2.2), d=30), None),
     (algorithms.vr_szht(k=3, q=20, step_size=0.2), 10),
     (algorithms.vr_szht(k=3, q=20, step_size=0.2, snapshot=Coordinate(mu=1e-6)), 10),
@@ -141,6 +156,33 @@ def test_estimator(estimator):
 @pytest.mark.parametrize(("algorithm", "n_samples"), ALGORITHMS, ids=str)
 def test_algorithm(algorithm, n_samples):
     check_algorithm(algorithm, d=30, n_samples=n_samples)
+
+
+# units change as a whole, so the first of two may not change much
+PAIRS = GroupSparse(k=3, size=2, low=-np.tile([0.1, 1.0], 15), high=np.tile([0.1, 1.0], 15))
+
+# one query per iteration: they need more of them
+SEARCHES = [
+    (algorithms.sparse_rs(constraint=SparseBox(3, low=-1.0, high=1.0)), None),
+    (algorithms.sparse_rs(constraint=PAIRS), None),
+    (algorithms.sparse_rs(constraint=SparseBox(3, low=-1.0, high=1.0)), 10),
+    (algorithms.corner_search(constraint=SparseBox(3, low=-1.0, high=1.0)), None),
+    (
+        algorithms.corner_search(
+            constraint=SparseBox(3, low=-1.0, high=1.0),
+            grid=np.arange(30).reshape(2, 3, 5),
+            smooth=0.2,
+        ),
+        None,
+    ),
+    (algorithms.corner_search(constraint=PAIRS), None),
+    (algorithms.corner_search(constraint=SparseBox(3, low=-1.0, high=1.0)), 10),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "n_samples"), SEARCHES, ids=str)
+def test_search(algorithm, n_samples):
+    check_algorithm(algorithm, d=30, n_samples=n_samples, iterations=400)
 
 
 def test_every_named_algorithm_has_a_row():

@@ -7,12 +7,14 @@ from typing import Any
 from szoht._validate import check_integer
 from szoht.algorithm import Algorithm
 from szoht.algorithms.automatic import auto
+from szoht.algorithms.corner_search import corner_search
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.hzo_ht import hzo_ht
 from szoht.algorithms.iht import iht, stoiht
 from szoht.algorithms.momentum_szoht import momentum_szoht
 from szoht.algorithms.rspgf import rspgf
 from szoht.algorithms.sketch_ht import sketch_ht
+from szoht.algorithms.sparse_rs import sparse_rs
 from szoht.algorithms.szoht import szoht
 from szoht.algorithms.truncated_zsgd import truncated_zsgd
 from szoht.algorithms.variance_reduced import saga_szht, sarah_szht, vr_szht
@@ -31,6 +33,7 @@ __all__ = ["METHODS", "build"]
 METHODS: dict[str, Callable[..., Algorithm]] = {
     "ada_zoro": ada_zoro,
     "auto": auto,
+    "corner_search": corner_search,
     "hzo_ht": hzo_ht,
     "iht": iht,
     "momentum_szoht": momentum_szoht,
@@ -38,6 +41,7 @@ METHODS: dict[str, Callable[..., Algorithm]] = {
     "saga_szht": saga_szht,
     "sarah_szht": sarah_szht,
     "sketch_ht": sketch_ht,
+    "sparse_rs": sparse_rs,
     "stoiht": stoiht,
     "szoht": szoht,
     "truncated_zsgd": truncated_zsgd,

@@ -6,6 +6,7 @@ import typer
 
 from szoht import __version__
 from szoht.cli.ask import ask
+from szoht.cli.attack import attack
 from szoht.cli.portfolio import portfolio
 from szoht.cli.report import report
 from szoht.cli.reproduce import reproduce
@@ -40,5 +41,5 @@ def options(
     """Sparse black-box optimization: minimise f(x) subject to ||x||_0 <= k."""
 
 
-for command in (solve, resume, runs, report, ask, tell, theory, portfolio, reproduce):
+for command in (solve, resume, runs, report, ask, tell, theory, portfolio, attack, reproduce):
     app.command()(command)

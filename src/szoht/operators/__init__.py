@@ -2,6 +2,7 @@
 
 from szoht.operators.base import Operator as Operator
 from szoht.operators.box import Box as Box
+from szoht.operators.group_sparse import GroupSparse as GroupSparse
 from szoht.operators.identity import Identity as Identity
 from szoht.operators.l1 import L1Ball as L1Ball
 from szoht.operators.l1 import SoftThreshold as SoftThreshold

@@ -5,5 +5,14 @@ A file that is added here is found by `szoht reproduce`; its claims go into ``cl
 
 __all__ = ["ORDER"]
 
-ORDER = ("conflict", "sensitivity", "assets", "projection", "rho-gamma", "dimension")
+ORDER = (
+    "conflict",
+    "sensitivity",
+    "assets",
+    "attacks",
+    "attack-table",
+    "projection",
+    "rho-gamma",
+    "dimension",
+)
 """How the paper has them; others follow by name."""

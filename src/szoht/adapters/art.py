@@ -1,0 +1,84 @@
+"""Few-pixel attacks as an attack of the Adversarial Robustness Toolbox."""
+
+from typing import Any
+
+import numpy as np
+
+from szoht.errors import MissingExtraError, ParameterError
+from szoht.problems.attack import AttackResult, AttackResults, attack
+from szoht.types import Vector
+
+try:
+    from art.attacks.attack import EvasionAttack  # type: ignore[import-untyped]
+    from art.estimators import BaseEstimator  # type: ignore[import-untyped]
+    from art.estimators.classification import (  # type: ignore[import-untyped]
+        ClassifierMixin,
+    )
+except ImportError as missing:
+    raise MissingExtraError(
+        "this attack needs the Adversarial Robustness Toolbox: "
+        "pip install adversarial-robustness-toolbox"
+    ) from missing
+
+__all__ = ["FewPixelAttack"]
+
+ONE_HOT = 2
+
+
+class FewPixelAttack(EvasionAttack):  # type: ignore[misc, no-any-unimported, unused-ignore]
+    """Change at most k coordinates or pixels until the estimator is wrong; see `szoht.attack`.
+
+    Parameters
+    ----------
+    estimator : art.estimators.BaseEstimator
+        A classifier of the toolbox, with ``clip_values``; only its ``predict`` is used.
+    targeted : bool
+        Whether the labels given to ``generate`` are the classes to be led to.
+    settings
+        Everything else that `szoht.attack` takes, such as ``k``, ``unit`` and ``max_queries``.
+
+    Attributes
+    ----------
+    results : AttackResults
+        Of the last call of ``generate``.
+    """
+
+    attack_params = (*EvasionAttack.attack_params, "settings")
+    _estimator_requirements = (BaseEstimator, ClassifierMixin)
+
+    def __init__(self, estimator: Any, *, targeted: bool = False, **settings: Any) -> None:
+        super().__init__(estimator=estimator)
+        self._targeted = targeted
+        self.settings = settings
+        self.results = AttackResults([])
+        if estimator.clip_values is None:
+            raise ParameterError("the estimator must have `clip_values`, the range of its inputs.")
+
+    def generate(self, x: Vector, y: Vector | None = None, **kwargs: Any) -> Vector:
+        """Return the adversarial images; those that were not led astray are returned unchanged."""
+        answers = np.argmax(self.estimator.predict(x), axis=1)
+        given = None if y is None else np.asarray(y)
+        if given is not None and given.ndim == ONE_HOT:
+            given = np.argmax(given, axis=1)
+        if self._targeted and given is None:
+            raise ParameterError("a targeted attack needs `y`, the classes to be led to.")
+        labels = answers if given is None or self._targeted else given
+        low, high = (float(np.max(bound)) for bound in self.estimator.clip_values)
+        settings = {"low": low, "high": high, **self.settings, **kwargs}
+        results: list[AttackResult] = []
+        for i, (image, label) in enumerate(zip(x, labels, strict=True)):
+            target = int(given[i]) if self._targeted and given is not None else None
+            if (
+                target is not None and target == label
+            ):  # it is there already: as good as misclassified before
+                label = (target + 1) % self.estimator.nb_classes  # noqa: PLW2901
+            results.append(
+                attack(self.estimator.predict, image, int(label), target=target, **settings)
+            )
+        self.results = AttackResults(results)
+        changed = [
+            result.adversarial if result.success else image
+            for result, image in zip(results, x, strict=True)
+        ]
+        stacked: Vector = np.stack(changed).astype(x.dtype)
+        return stacked

@@ -1,0 +1,253 @@
+"""Sparse-RS against its description; corner search and its model against dense algebra."""
+
+import numpy as np
+import pytest
+
+from reference.sparse_rs import share_of, sparse_rs
+from szoht import GroupSparse, SparseBox, algorithms, minimize
+from szoht._random import Key, Purpose
+from szoht.algorithms.corners import Corners
+from szoht.algorithms.slope_model import NEAREST, SlopeModel, SlopePrior
+from szoht.algorithms.sparse_rs import exchange, exchange_share
+from szoht.errors import ParameterError
+
+LOW = -np.linspace(0.2, 1.0, 12)
+HIGH = np.linspace(1.0, 0.1, 12)
+SLOPES = np.random.default_rng(0).standard_normal(12)
+
+
+def bent(x):
+    return float(SLOPES @ x + 0.3 * np.sin(3 * x).sum() + (x**2).sum() * 0.1)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_sparse_rs_equals_its_description(size):
+    k, horizon = 4 if size == 1 else 2, 80
+    asked = []
+
+    def fun(x):
+        asked.append(x.copy())
+        return bent(x)
+
+    operator = (
+        SparseBox(k, low=LOW, high=HIGH)
+        if size == 1
+        else GroupSparse(k=k, size=size, low=LOW, high=HIGH)
+    )
+    result = minimize(
+        fun,
+        np.zeros(12),
+        constraint=operator,
+        method="sparse_rs",
+        options={"share": 0.8, "horizon": horizon},
+        max_queries=horizon,
+        rng=7,
+    )
+    groups = np.arange(12).reshape(-1, size).tolist()
+    generator = Key(seed=7, iteration=1).generator(Purpose.DIRECTIONS)
+    points, best = sparse_rs(
+        bent, groups, LOW, HIGH, k, share=0.8, horizon=horizon, queries=horizon, generator=generator
+    )
+    assert np.array_equal(asked, points)
+    assert np.array_equal(result.history["best"], best)
+    assert result.nfev == horizon
+
+
+@pytest.mark.parametrize("horizon", [100, 10_000])
+def test_the_share_follows_the_published_list(horizon):
+    for iteration in range(1, horizon + 1, max(1, horizon // 997)):
+        assert exchange_share(iteration, horizon) == share_of(iteration, horizon)
+
+
+def test_exchanges_are_uniform_and_without_repetition():
+    generator = np.random.default_rng(0)
+    chosen = np.array([5, 2, 7])
+    came = np.zeros(8)
+    for _ in range(3_000):
+        places, into = exchange(generator, chosen, 8, 2)
+        assert len(set(places)) == len(set(into)) == 2
+        assert not set(into) & set(chosen)
+        came[into] += 1
+    expected = 3_000 * 2 / 5
+    assert np.abs(came[[0, 1, 3, 4, 6]] - expected).max() < 5 * np.sqrt(expected)
+    places, into = exchange(generator, np.arange(3), 3, 2)
+    assert np.array_equal(into, np.arange(3)[places])  # nobody is outside
+
+
+@pytest.mark.parametrize("method", ["sparse_rs", "corner_search"])
+def test_all_units_in_use(method):
+    """With k = d only corners can change."""
+    result = minimize(
+        bent,
+        np.zeros(12),
+        constraint=SparseBox(12, low=LOW, high=HIGH),
+        method=method,
+        max_queries=400,
+        rng=0,
+    )
+    assert result.fun < 0.7 * sum(
+        min(bent(np.eye(12)[i] * b[i]) for b in (LOW, HIGH)) for i in range(12)
+    )
+
+
+@pytest.mark.parametrize("method", ["sparse_rs", "corner_search"])
+def test_failed_points_are_never_kept(method):
+    def fun(x):
+        return bent(x) if x[3] == 0 else float("nan")
+
+    result = minimize(
+        fun,
+        np.zeros(12),
+        constraint=SparseBox(4, low=LOW, high=HIGH),
+        method=method,
+        max_queries=200,
+        on_error="skip",
+        rng=3,
+    )
+    assert result.x[3] == 0
+    assert np.isfinite(result.fun)
+    assert result.counts.failures > 0
+
+
+@pytest.mark.parametrize("method", ["sparse_rs", "corner_search"])
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"k": 3}, "needs a sparse set within bounds"),
+        ({"constraint": SparseBox(3, low=0.0, high=np.inf)}, "needs finite bounds"),
+        ({"constraint": GroupSparse(k=3, size=2)}, "needs finite bounds"),
+    ],
+)
+def test_searches_need_a_box(method, given, complaint):
+    with pytest.raises(ParameterError, match=complaint):
+        algorithms.METHODS[method](**given)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"share": 0.0}, "`share`"),
+        ({"smooth": 1.5}, "`smooth`"),
+        ({"length": -1.0}, "`length`"),
+        ({"noise": 0.0}, "`noise`"),
+        ({"window": 5}, "`window`"),
+        ({"grid": np.arange(12)}, "in the shape"),
+        ({"grid": np.arange(12.0).reshape(1, 3, 4)}, "must hold integers"),
+        ({"grid": np.arange(20).reshape(1, 4, 5)}, "each of the coordinates 0 to 11 once"),
+    ],
+)
+def test_settings_that_make_no_sense(options, complaint):
+    box = SparseBox(3, low=-1.0, high=1.0)
+    with pytest.raises(ParameterError, match=complaint):
+        minimize(
+            bent,
+            np.zeros(12),
+            constraint=box,
+            method="corner_search",
+            options=options,
+            max_queries=9,
+        )
+
+
+def prior(**settings):
+    grid = np.random.default_rng(2).permutation(2 * 5 * 6).reshape(2, 5, 6)
+    given = {"d": 60, "grid": grid, "length": 1.0, "smooth": 0.7, "shared": 0.4}
+    return SlopePrior(**given | settings)
+
+
+def dense(one):
+    return np.array([one.times(row) for row in np.eye(one.d)])
+
+
+@pytest.mark.parametrize("settings", [{}, {"grid": None}, {"length": 0.0}, {"shared": 1.0}])
+def test_draws_have_the_covariance_that_times_applies(settings):
+    one = prior(**settings)
+    covariance = dense(one)
+    assert np.allclose(covariance, covariance.T)
+    assert np.linalg.eigvalsh(covariance).min() > -1e-10
+    generator = np.random.default_rng(1)
+    count = 6_000
+    draws = np.array([one.draw(generator) for _ in range(count)])
+    sample = draws.T @ draws / count
+    sizes = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)) + covariance**2)
+    # each entry is a mean of `count` products with standard deviation at most `sizes`
+    assert (np.abs(sample - covariance) <= 5 * sizes / np.sqrt(count)).all()
+
+
+def test_neighbours_and_channels_are_correlated():
+    one = prior()
+    covariance = dense(one)
+    at = one.grid
+    centre, beside, far = at[0, 2, 2], at[0, 2, 3], at[0, 2, 5]
+    assert covariance[centre, centre] == pytest.approx(1.0, rel=0.01)
+    assert covariance[centre, beside] > 0.3 > 3 * covariance[centre, far] > 0
+    assert covariance[centre, at[1, 2, 2]] == pytest.approx(0.7 * 0.4, rel=0.02)
+
+
+def test_the_posterior_has_the_mean_of_dense_algebra():
+    one = prior()
+    model = SlopeModel(prior=one, noise=0.3, window=20)
+    rng = np.random.default_rng(3)
+    points = np.zeros((8, 60))
+    for row in points:
+        row[rng.permutation(60)[:4]] = rng.standard_normal(4)
+    y = rng.standard_normal(8)
+    for row, value in zip(points, y, strict=True):
+        model.add(row, value)
+    covariance = dense(one)
+    gram = points @ covariance @ points.T
+    assert np.allclose(model.gram, gram)
+    power = np.diag(gram).mean()
+    size = np.sqrt(np.mean(y**2) / power)
+    variance = 0.3 * power * (NEAREST + (y - y.min()) / y.std())
+    gain = covariance @ points.T @ np.linalg.inv(gram + np.diag(variance))
+    mean = gain @ y / size
+    left = covariance - gain @ points @ covariance
+    generator = np.random.default_rng(4)
+    draws = np.array([model.draw(generator) for _ in range(4_000)])
+    error = np.sqrt(np.diag(left) / 4_000)
+    assert (np.abs(draws.mean(axis=0) - mean) <= 5 * error).all()
+    assert np.allclose(draws.var(axis=0), np.diag(left), rtol=0.15)
+
+
+def test_the_window_forgets_high_values_but_none_of_the_newest():
+    model = SlopeModel(prior=prior(), noise=0.3, window=10)
+    for value in (5.0, 1.0, 9.0, 2.0, 3.0, 4.0, 0.0, 6.0, 7.0, 8.0, 50.0):
+        model.add(np.eye(60)[int(value)], value)
+    assert model.values == [5.0, 1.0, 2.0, 3.0, 4.0, 0.0, 6.0, 7.0, 8.0, 50.0]
+    assert model.gram.shape == (10, 10)
+    assert len(model.rows) == 10
+
+
+def test_corners_of_groups():
+    operator = GroupSparse(k=1, groups=[0, 1, 0, 1], low=[-1.0, 0, -0.2, -3], high=[0.5, 2, 0.7, 1])
+    corners = Corners.of(operator, 4)
+    assert corners.coordinates(np.array([1])).tolist() == [1, 3]
+    assert corners.per_unit(np.array([1.0, 2, 3, 4])).tolist() == [4, 6]
+    assert corners.far.tolist() == [-1, 2, 0.7, -3]
+    moved = corners.exchanged(np.array([1.0, 0, 1, 0]), np.array([0]), np.array([1]), corners.far)
+    assert moved.tolist() == [0, 2, 0, -3]
+
+
+def test_corner_search_needs_fewer_queries_than_random_search():
+    """On slopes that are smooth over a grid, which is what images are like."""
+    grid = np.arange(400).reshape(1, 20, 20)
+    smooth = SlopePrior(d=400, grid=grid, length=1.5, smooth=0.8, shared=0.0)
+    slopes = smooth.draw(np.random.default_rng(5))
+    goal = -0.7 * np.sort(np.abs(slopes))[-20:].sum()
+
+    def spent(method, options, seed):
+        return minimize(
+            lambda x: float(slopes @ x),
+            np.zeros(400),
+            constraint=SparseBox(20, low=-1.0, high=1.0),
+            method=method,
+            options=options,
+            target=goal,
+            max_queries=3_000,
+            rng=seed,
+        ).nfev
+
+    ours = [spent("corner_search", {"grid": grid}, seed) for seed in range(5)]
+    theirs = [spent("sparse_rs", {}, seed) for seed in range(5)]
+    assert np.median(ours) < 0.5 * np.median(theirs)

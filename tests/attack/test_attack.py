@@ -1,0 +1,253 @@
+"""`attack` and `attack_many` on scikit-learn's digits."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import szoht
+from attack import classifiers
+from szoht import algorithms
+from szoht.errors import AnswerShapeError, EvaluationError, ParameterError, ParameterTypeError
+from szoht.problems.attack import AttackStatus
+
+IMAGES, LABELS = classifiers.right(6)
+IMAGE, LABEL = IMAGES[0], int(LABELS[0])
+
+
+def attacked(model=classifiers.logits, image=IMAGE, label=LABEL, **settings):
+    return szoht.attack(model, image, label, **{"k": 6, "rng": 0, "batch_size": 8} | settings)
+
+
+@pytest.mark.parametrize("method", ["corner_search", "sparse_rs", "szoht", "auto"])
+def test_every_method_finds_some_pixels(method):
+    options = {"mu": 0.1, "q": 30, "step_size": 0.05} if method == "szoht" else None
+    result = attacked(method=method, options=options, max_queries=3_000, k=8)
+    assert result.success
+    assert result.status is AttackStatus.SUCCESS
+    assert result.l0 <= 8
+    assert result.queries <= result.nfev <= 3_000
+    assert 0 <= result.adversarial.min() <= result.adversarial.max() <= 1
+    scores = classifiers.logits(result.adversarial[np.newaxis])[0]
+    assert int(scores.argmax()) == result.adversarial_prediction != LABEL == result.prediction
+    assert result.l2 == pytest.approx(np.sqrt(((result.adversarial - IMAGE) ** 2).sum()))
+    assert result.linf == pytest.approx(np.abs(result.adversarial - IMAGE).max())
+
+
+def test_queries_is_the_number_of_the_first_success():
+    """Count what the classifier is shown, from outside."""
+    seen = []
+
+    def model(images):
+        seen.extend(classifiers.logits(images).argmax(axis=1) != LABEL)
+        return classifiers.logits(images)
+
+    result = attacked(model, method="sparse_rs", batch_size=1)
+    shown = seen[1:]  # the unchanged image comes first and is not counted
+    assert shown.index(True) + 1 == result.queries == result.nfev
+
+
+def test_points_of_a_difference_are_no_success():
+    """Dense probes may well be misclassified; only sparse changes count."""
+    options = {"mu": 20.0, "q": 50, "step_size": 1e-9}
+    result = attacked(method="szoht", options=options, max_queries=500, k=1)
+    assert not result.success
+
+
+def test_the_same_seed_gives_the_same_attack():
+    first, second = attacked(rng=3), attacked(rng=3)
+    assert np.array_equal(first.adversarial, second.adversarial)
+    assert first.queries == second.queries
+    assert attacked(rng=4).seed == 4
+
+
+def test_modules_and_sessions_are_led_astray_too():
+    for model in (classifiers.module(), classifiers.session()):
+        result = attacked(model, IMAGE.astype(np.float32))
+        assert result.success
+        assert classifiers.logits(result.adversarial[np.newaxis]).argmax() != LABEL
+
+
+def test_a_target_is_reached():
+    target = (LABEL + 1) % 10
+    result = attacked(target=target, k=20, max_queries=2_000)
+    assert result.success
+    assert result.adversarial_prediction == target == result.target
+
+
+def test_confidence_is_kept():
+    result = attacked(confidence=1.0, k=12)
+    scores = classifiers.logits(result.adversarial[np.newaxis])[0]
+    assert result.success
+    assert np.delete(scores, LABEL).max() - scores[LABEL] >= 1.0
+    assert result.margin == -1.0
+
+
+def test_probabilities():
+    result = attacked(classifiers.probabilities, scores="probs", margin_on="log_probs")
+    assert result.success
+    with pytest.raises(ParameterError, match="`scores` is 'probs', but"):
+        attacked(scores="probs")
+
+
+def colour(images):
+    """A classifier of colour images: the mean over channels, as a grey one."""
+    return classifiers.logits(np.asarray(images).mean(axis=1 if images.shape[1] == 3 else 3))
+
+
+@pytest.mark.parametrize("channels", ["first", "last"])
+def test_pixels_of_colour_images_move_together(channels):
+    axis = 0 if channels == "first" else 2
+    image = np.repeat(np.expand_dims(IMAGE, axis), 3, axis=axis)
+    for method in ("corner_search", "sparse_rs"):
+        result = attacked(colour, image, unit="pixels", k=6, method=method, max_queries=3_000)
+        assert result.success
+        changed = (result.adversarial != image).any(axis=axis)
+        assert result.pixels == changed.sum() <= 6
+        assert result.l0 > result.pixels
+    single = attacked(colour, image, k=12, method="corner_search", max_queries=3_000)
+    assert single.l0 <= 12
+
+
+def test_the_paper_clips_inside_the_loss():
+    method = algorithms.szoht(k=20, q=30, mu=0.3, step_size=1.0, support_size=30)
+    result = attacked(method=method, bounds="clip", max_queries=3_000)
+    assert result.success
+    assert np.abs(result.change).max() > 1  # free to leave the range
+    assert result.linf <= 1
+
+
+def test_an_image_that_is_misclassified_before():
+    result = attacked(label=(LABEL + 1) % 10)
+    assert result.status is AttackStatus.MISCLASSIFIED
+    assert (result.success, result.queries, result.nfev, result.l0) == (False, 0, 0, 0)
+    assert "misclassified before" in str(result)
+
+
+def test_a_classifier_that_resists():
+    result = attacked(k=1, max_queries=40)
+    assert result.status is AttackStatus.RESISTED
+    assert not result.success
+    assert result.queries == result.nfev == 40
+    assert result.l0 <= 1
+
+
+def test_a_classifier_that_breaks_on_the_way():
+    calls = []
+
+    def model(images):
+        calls.append(len(images))
+        return classifiers.logits(images) * (np.nan if len(calls) > 5 else 1.0)
+
+    result = attacked(model, k=2)
+    assert result.status is AttackStatus.FAILED
+    assert "returned the score nan" in result.message
+    assert np.isnan(result.margin)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "complaint"),
+    [
+        ({"image": IMAGE * 300}, ParameterError, r"within \[low, high\] = \[0, 1\]"),
+        ({"image": IMAGE * np.nan}, ParameterError, "`image` must lie within"),
+        ({"image": np.full((8, 8), "a")}, (ParameterError, ParameterTypeError), "`image` must be"),
+        ({"image": []}, ParameterTypeError, "`image` must be"),
+        ({"image": np.zeros((5, 8, 7))}, ParameterError, "`channels` must be given"),
+        ({"channels": "first"}, ParameterError, "not three dimensions"),
+        ({"label": 10}, ParameterError, r"`label` must be an integer in \[0, number of classes"),
+        ({"label": -1}, ParameterError, "`label` must be"),
+        ({"target": 12}, ParameterError, "`target` must be"),
+        ({"k": 65}, ParameterError, "got k=65 with number of coordinates=64"),
+        ({"k": 65, "unit": "pixels"}, ParameterError, "number of pixels=64"),
+        ({"k": 0}, ParameterError, "`k` must be"),
+        ({"unit": "dots"}, ParameterError, "`unit` must be one of"),
+        ({"bounds": "none"}, ParameterError, "`bounds` must be one of"),
+        ({"low": 1.0}, ParameterError, "`high` must be"),
+        ({"batch_size": 0}, ParameterError, "`batch_size` must be"),
+        ({"model": lambda x: np.zeros(3)}, AnswerShapeError, "must return scores"),
+        ({"model": lambda x: np.full((len(x), 3), np.nan)}, EvaluationError, "score nan"),
+        ({"model": "net.onnx"}, ParameterTypeError, "`model` must be"),
+        ({"bounds": "clip"}, ParameterError, "needs a sparse set within bounds"),
+    ],
+)
+def test_bad_input_is_named(change, error, complaint):
+    with pytest.raises(error, match=complaint):
+        attacked(**change)
+
+
+def test_many_images_make_a_table():
+    labels = LABELS.copy()
+    labels[2] = (labels[2] + 1) % 10
+    results = szoht.attack_many(
+        classifiers.logits, IMAGES, labels, k=6, rng=1, max_queries=800, batch_size=8
+    )
+    assert len(results) == 6
+    assert results[2].status is AttackStatus.MISCLASSIFIED
+    assert len(results.attacked) == 5
+    won = [result.queries for result in results if result.success]
+    assert results.success_rate == len(won) / 5
+    table = results.table()
+    assert table["success"].sum() == len(won)
+    assert table["status"][2] == "MISCLASSIFIED"
+    text = str(results)
+    assert "6 images, 5 classified correctly" in text
+    assert len(text.splitlines()) == 8
+    alone = szoht.attack_many(classifiers.logits, IMAGES, labels, k=6, rng=1, max_queries=800)
+    assert [r.queries for r in alone] == [r.queries for r in results]
+
+
+def test_failures_count_as_infinitely_many_queries():
+    results = szoht.attack_many(classifiers.logits, IMAGES, LABELS, k=1, rng=1, max_queries=10)
+    assert results.median_queries == np.inf
+    assert np.isnan(type(results)([]).median_queries)
+    assert np.isnan(type(results)([]).success_rate)
+
+
+def test_a_list_of_images_needs_as_many_labels():
+    with pytest.raises(ParameterError, match="as many images as there are labels"):
+        szoht.attack_many(classifiers.logits, IMAGES, [1, 2])
+
+
+def test_bars_are_shown(capsys):
+    pytest.importorskip("rich")
+    attacked(progress=True)
+    szoht.attack_many(classifiers.logits, IMAGES[:2], LABELS[:2], k=6, rng=1, progress=True)
+    assert "led astray" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (1, 8, 8), (8, 8, 1), (64,), (3, 8, 8), (8, 8, 3)])
+def test_pictures(shape):
+    model, image = classifiers.logits, IMAGE
+    if 3 in shape:
+        model, axis = colour, shape.index(3)
+        image = np.repeat(np.expand_dims(IMAGE, axis), 3, axis=axis)
+    result = attacked(model, image.reshape(shape), k=6, max_queries=500)
+    figure = result.plot()
+    titles = [panel.get_title() for panel in figure.axes]
+    assert titles[0] == f"original: {LABEL}"
+    assert titles[2] == f"adversarial: {result.adversarial_prediction}"
+    assert f"{result.pixels} of 64 pixels" in titles[1]
+    figure.canvas.draw()
+
+
+def test_json_holds_the_change():
+    result = attacked()
+    record = json.loads(json.dumps(result.as_json()))
+    again = IMAGE.ravel().copy()
+    again[record["coordinates"]] = record["values"]
+    assert np.array_equal(again, result.adversarial.ravel())
+    assert record["status"] == "SUCCESS"
+    assert record["history"]["queries"][-1] == result.nfev
+
+
+def test_attacks_are_imported_on_first_use_and_torch_never():
+    code = (
+        "import sys, szoht; assert 'szoht.problems' not in sys.modules; szoht.attack; "
+        "assert 'torch' not in sys.modules; szoht.nonsense"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "has no attribute 'nonsense'" in run.stderr

@@ -1,0 +1,106 @@
+"""MNIST and CIFAR-10 with the networks of the experiments, where the data is there."""
+
+import numpy as np
+import pytest
+import torch
+
+import szoht
+from szoht.errors import DataNotFoundError
+from szoht.experiments import find, read_claims
+from szoht.experiments.experiment import Curve, Job, Results, Scale
+from szoht.problems.attack import datasets
+
+
+def loaded(load, count):
+    torch.set_num_threads(1)
+    try:
+        return load(count)
+    except DataNotFoundError as missing:
+        pytest.skip(f"no data: {str(missing).splitlines()[0]}")
+
+
+@pytest.mark.parametrize(
+    ("load", "count", "accuracy"),
+    [(datasets.load_mnist, 1000, 0.98), (datasets.load_cifar10, 200, 0.87)],
+)
+def test_the_networks_are_as_good_as_they_are_said_to_be(load, count, accuracy):
+    data = loaded(load, count)
+    assert len(data.images) == count
+    assert data.images.min() == 0
+    assert data.images.max() == 1
+    assert np.mean(data.answers == data.labels) >= accuracy
+
+
+@pytest.mark.parametrize(
+    ("load", "settings"),
+    [
+        (datasets.load_mnist, {"k": 20}),
+        (datasets.load_cifar10, {"k": 60}),
+        (datasets.load_cifar10, {"k": 20, "unit": "pixels"}),
+    ],
+)
+def test_few_pixels_are_enough(load, settings):
+    data = loaded(load, 10)
+    images, labels = data.correct(4)
+    results = szoht.attack_many(
+        data.network, images, labels, max_queries=500, batch_size=32, rng=0, **settings
+    )
+    assert results.success_rate >= 0.75
+    for result in results:
+        count = result.pixels if "unit" in settings else result.l0
+        assert count <= settings["k"]
+        shown = torch.from_numpy(result.adversarial[np.newaxis].astype(np.float32))
+        with torch.inference_mode():
+            answer = int(data.network(shown).argmax())
+        assert (answer != result.label) == result.success
+
+
+def test_imagenet_size():
+    pytest.importorskip("efficientnet_lite_pytorch")
+    pytest.importorskip("foolbox")
+    torch.set_num_threads(1)
+    data = datasets.load_imagenet(3)
+    assert data.images.shape == (3, 3, 299, 299)
+    assert np.mean(data.answers == data.labels) >= 0.6
+    images, labels = data.correct(1)
+    result = szoht.attack(
+        data.network, images[0], int(labels[0]), k=2000, max_queries=12, batch_size=4, rng=0
+    )
+    assert result.queries <= 12
+    assert result.l0 <= 2000
+
+
+@pytest.mark.parametrize("name", ["attacks", "attack-table"])
+def test_the_experiments_run_draw_and_judge(name):
+    loaded(datasets.load_mnist, 10)
+    experiment = find(name)
+    assert experiment.unavailable() == ""
+    curves = []
+    for job in experiment.jobs(Scale(quick=True)):
+        if job.settings["dataset"] != "mnist" or job.seed > 0:
+            continue
+        small = {**job.settings, "budget": 120}
+        if "images" in small:
+            small["images"] = [0, 2]
+        if small["method"] == "zoro":
+            small["budget"] = 101
+        table = experiment.run(small, job.seed)
+        assert len({len(column) for column in table.values()}) == 1
+        curves.append(
+            Curve(
+                job=Job(
+                    experiment=name, curve=job.curve, settings=small, seed=job.seed, cost=job.cost
+                ),
+                table=table,
+                seconds=0.0,
+            )
+        )
+    results = Results(curves)
+    for drawing in experiment.figures(results).values():
+        drawing.figure.canvas.draw()
+    claims = [claim for claim in read_claims() if claim.experiment == name]
+    assert len(claims) >= 3
+    for claim in claims:
+        assert claim.compute in experiment.measures
+        if claim.arguments["dataset"] == "mnist" and "queries" not in claim.arguments.values():
+            assert experiment.measures[claim.compute](results, **claim.arguments).text
