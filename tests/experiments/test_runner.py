@@ -113,7 +113,11 @@ def test_processes_give_the_same_numbers(tmp_path):
 
 
 def test_an_interrupt_loses_nothing_that_is_finished(tmp_path):
-    code = "import sys; from szoht.cli import main; main()"
+    # the handler, because a shell's background jobs are started with interrupts switched off
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from szoht.cli import main; main()"
+    )
     command = [sys.executable, "-c", code, "reproduce", "conflict", "--quick", "--workers", "2"]
     process = subprocess.Popen(
         [*command, "--out", str(tmp_path)],
