@@ -51,7 +51,7 @@ def test_sensitivity_falls_as_drawn():
     table = follow("sensitivity", job=job, budget=10_000)
     assert table["f"][0] == pytest.approx(0.01631, abs=1e-5)
     assert table["distance_drawn"][0] == pytest.approx(2.2352, abs=5e-4)
-    assert 0.0075 < table["f"][-1] < 0.0105
+    assert 0.0079 < table["f"][-1] < 0.0094
     assert (np.diff(table["f"]) < 0).all()
 
 
@@ -115,12 +115,12 @@ needs_data = pytest.mark.skipif(not has_portfolios(), reason="SZOHT_DATA has no 
 
 @needs_data
 def test_port5_is_reproduced():
-    """SZOHT as the paper states it: 2.7e-4 at 10,000 queries, within a factor of 1.6."""
+    """SZOHT as the paper states it: 3.5e-4 at 5,000 queries, within a factor of 1.8."""
     assert fetch("orlib/port5.txt")
     job = first_job("assets", "port5 paper szoht")
     assert job.settings["options"]["step_size"] == 1.0
-    ends = [follow("assets", job=job, budget=11_000, seed=seed)["f"][-1] for seed in range(3)]
-    assert 1.7e-4 < np.median(ends) < 4.3e-4
+    ends = [follow("assets", job=job, budget=5_500, seed=seed)["f"][-1] for seed in range(2)]
+    assert 1.9e-4 < np.median(ends) < 6.3e-4
 
 
 @needs_data

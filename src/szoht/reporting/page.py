@@ -56,7 +56,7 @@ class Page:
     """The whole page.
 
     >>> page = Page(title="Results", lead="All of them.", sections=())
-    >>> "http" in page.html()
+    >>> "://" in page.html()
     False
     """
 

@@ -8,7 +8,7 @@ import numpy as np
 from szoht import problems
 from szoht.errors import DataNotFoundError
 from szoht.experiments.experiment import Drawing, Experiment, Job, Measured, Results, Scale
-from szoht.experiments.measuring import listed, number, over_seeds, truth
+from szoht.experiments.measuring import number, over_seeds, truth
 from szoht.experiments.portfolio_runs import (
     BUDGETS,
     LABELS,
@@ -90,7 +90,8 @@ def _figure(results: Results, tuning: str, words: str) -> Drawing:
             if (curve := _curve(name, tuning, method)) in results:
                 for axis, column in ((upper, "f"), (lower, "l0_large")):
                     x, columns = _on_grid(results, curve, column)
-                    band(axis, x, columns, label=LABELS[method], colour=colour)
+                    line = "--" if method == "auto" else "-"
+                    band(axis, x, columns, label=LABELS[method], colour=colour, line=line)
             if tuning == "paper" and method != "auto":
                 place, value = np.array(digitised()[name][method]).T
                 upper.plot(place, value, "o", color=colour, markersize=3.5, alpha=0.8)
@@ -185,12 +186,13 @@ def _versus(
 
 
 def _sparse(results: Results, tuning: str) -> Measured:
-    """Return the number of non-zeros that each method ends with on port5."""
-    ends = [
-        int(np.median(_values(results, _curve("port5", tuning, m), None, "l0", "queries")))
+    """Return the methods that end with at most ten assets on port5."""
+    ends = {
+        m: int(np.median(_values(results, _curve("port5", tuning, m), None, "l0", "queries")))
         for m in METHODS
-    ]
-    return listed(ends)
+    }
+    text = ", ".join(f"{LABELS[method]} {count}" for method, count in ends.items())
+    return Measured(value=[m for m, count in ends.items() if count <= K], text=f"{text} non-zeros")
 
 
 def _worst_gap(results: Results, method: str, tuning: str) -> Measured:

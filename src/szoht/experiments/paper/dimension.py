@@ -126,7 +126,7 @@ def _figures(results: Results) -> Mapping[str, Drawing]:
         axes[column].set(yscale="log")
     axes[0].set(ylabel="$f(x)$")
     axes[3].set(ylabel=r"$\|x - x^*\|$")
-    axes[0].legend(frameon=False, fontsize=8)
+    axes[1].legend(frameon=False, fontsize=8)
     caption = (
         f"SZOHT on a quadratic, k = {K}, k* = {K_STAR}, q as the corollaries ask. Lines are "
         "medians over seeds, bands their range."
