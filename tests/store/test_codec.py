@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import szoht
-from szoht import algorithms
+from szoht import SparseBox, algorithms
 from szoht.errors import EncodingError
 from szoht.queries import Stage
 from szoht.store.codec import Encoded, decode, encode
@@ -16,6 +16,8 @@ from szoht.store.fingerprint import fingerprint, place, same
 
 SETTINGS = {
     "sketch_ht": {"k": 2},
+    "corner_search": {"constraint": SparseBox(2, low=-1.0, high=1.0)},
+    "sparse_rs": {"constraint": SparseBox(2, low=-1.0, high=1.0)},
     "zscg": {"radius": 3.0, "smoothness": 2.0},
     "zo_projected_gradient": {"radius": 3.0},
     "rspgf": {"penalty": 0.1},

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import szoht
-from szoht import algorithms
+from szoht import SparseBox, algorithms
 from szoht.errors import (
     ParameterError,
     ParameterTypeError,
@@ -112,6 +112,8 @@ def test_every_method_can_be_had_again(store, method):
         "zoro": {"k": None, "options": {"sparsity": 3}},
         "momentum_szoht": {"options": {"step_size": 0.01}},
         "zo_adamm": {"options": {"step_size": 0.01}},
+        "corner_search": {"k": None, "constraint": SparseBox(2, low=-1.0, high=1.0)},
+        "sparse_rs": {"k": None, "constraint": SparseBox(2, low=-1.0, high=1.0)},
     }.get(method, {})
     settings = {"k": 2, "method": method, "max_iterations": 3, "rng": 1} | more
     function = fun if "n_samples" not in more else (lambda x, sample: fun(x) + float(sample.mean()))
