@@ -72,6 +72,16 @@ def test_a_known_reason_explains_only_its_own_values():
     assert verdict("band", 4.0, differs=known).verdict is Verdict.HOLDS
 
 
+def test_a_claim_that_could_not_fail_is_refused():
+    with pytest.raises(ParameterError, match="could not fail"):
+        verdict("equal", 9.0, differs=Deviation(reason="r", value=False))
+
+
+def test_a_note_is_given_with_a_failure_only():
+    assert verdict("band", 9.0, note="think of this").reason == "think of this"
+    assert verdict("band", 4.0, note="think of this").reason == ""
+
+
 def test_quick_runs_say_so():
     assert verdict("band", 4.3, quick=True, quick_tolerance=0.5).verdict is Verdict.HOLDS
     assert verdict("band", 4.3, quick=False, quick_tolerance=0.5).verdict is Verdict.FAILS

@@ -3,6 +3,7 @@
 import multiprocessing
 import pickle
 import signal
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ __all__ = ["Processes"]
 
 GRACE = 1.0
 """Seconds that a process gets to end by itself."""
+
+REPORT_SECONDS = 0.005
+"""Answers that come more quickly than this share a message."""
 
 
 @dataclass(frozen=True)
@@ -159,19 +163,17 @@ class ProcessCrew:
             return self._bury(worker)
         self.received += len(message)
         # from a process that we started, never from a file
-        answer, over = pickle.loads(message)  # noqa: S301
-        if isinstance(answer, str):
-            raise ExecutorError(answer)
+        answers, over = pickle.loads(message)  # noqa: S301
+        if isinstance(answers, str):
+            raise ExecutorError(answers)
         if not worker.ready:
             worker.ready = True
             return None
-        return self._take(worker, answer, over)
+        return self._take(worker, answers, over)
 
-    def _take(self, worker: _Worker, answer: PieceAnswer | None, over: bool) -> Report:
+    def _take(self, worker: _Worker, answers: tuple[PieceAnswer, ...], over: bool) -> Report:
         assert worker.ticket is not None, "only a busy worker reports"  # noqa: S101
-        report = Report(
-            ticket=worker.ticket, answers=() if answer is None else (answer,), over=over
-        )
+        report = Report(ticket=worker.ticket, answers=answers, over=over)
         if over:
             worker.ticket = None
         return report
@@ -214,7 +216,7 @@ def _work(line: Connection) -> None:
         except Exception as error:
             _answer(line, _unloadable(error), over=True)
             return
-        _answer(line, None, over=True)
+        _answer(line, (), over=True)
         while True:
             # from the process that started us, never from a file
             match pickle.loads(line.recv_bytes()):  # noqa: S301
@@ -225,15 +227,22 @@ def _work(line: Connection) -> None:
 
 
 def _evaluate(line: Connection, desk: Desk, pieces: tuple[Piece, ...]) -> None:
+    answers: list[PieceAnswer] = []
+    reported = time.monotonic()
     for piece in pieces:
         if line.poll():  # dropped, or nobody is there any more
-            _answer(line, None, over=True)
+            _answer(line, (), over=True)
             return
-        _answer(line, desk.evaluate(piece), over=piece is pieces[-1])
+        answers.append(desk.evaluate(piece))
+        over = piece is pieces[-1]
+        if over or time.monotonic() - reported >= REPORT_SECONDS:
+            _answer(line, tuple(answers), over=over)
+            answers.clear()
+            reported = time.monotonic()
 
 
-def _answer(line: Connection, answer: PieceAnswer | str | None, *, over: bool) -> None:
-    line.send_bytes(pickle.dumps((answer, over), protocol=pickle.HIGHEST_PROTOCOL))
+def _answer(line: Connection, answers: tuple[PieceAnswer, ...] | str, *, over: bool) -> None:
+    line.send_bytes(pickle.dumps((answers, over), protocol=pickle.HIGHEST_PROTOCOL))
 
 
 def _unloadable(error: Exception) -> str:

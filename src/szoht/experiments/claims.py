@@ -61,7 +61,9 @@ class Claim:
     quick : bool
         Whether a quick run can judge it; it then says so and uses ``quick_tolerance`` if given.
     differs : Deviation
-        A known reason to miss the target.
+        A known reason to miss the target, which leads to certain values and no others.
+    note : str
+        What to bear in mind if the claim fails.
     """
 
     id: str
@@ -76,10 +78,16 @@ class Claim:
     quick: bool = True
     quick_tolerance: float | None = None
     differs: Deviation | None = None
+    note: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in RULES:
             raise ParameterError(f"`kind` must be one of {', '.join(RULES)}; got {self.kind!r}.")
+        if self.differs is not None and isinstance(self.differs.value, bool):
+            raise ParameterError(
+                f"`differs` of a claim must not explain every way to miss it: {self.id!r} could "
+                "not fail. Put the reason into `note`."
+            )
 
     def wanted(self, *, quick: bool) -> str:
         """Return the target in words."""
@@ -133,9 +141,9 @@ def judge(claim: Claim, experiment: Experiment, results: Results, *, quick: bool
         measured = experiment.measures[claim.compute](results, **claim.arguments)
     except NotRunError as missing:
         return Judged(claim=claim, verdict=Verdict.OPEN, reason=str(missing), quick=quick)
-    verdict, reason = Verdict.FAILS, ""
+    verdict, reason = Verdict.FAILS, claim.note
     if RULES[claim.kind](measured, claim.target, claim.margin(quick=quick)):
-        verdict = Verdict.HOLDS
+        verdict, reason = Verdict.HOLDS, ""
     elif claim.differs is not None and claim.differs.explains(measured):
         verdict, reason = Verdict.DIFFERS, claim.differs.reason
     return Judged(claim=claim, verdict=verdict, measured=measured, reason=reason, quick=quick)

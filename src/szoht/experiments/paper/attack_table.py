@@ -196,7 +196,10 @@ def _l0(results: Results, dataset: str) -> Measured:
 def _best(results: Results, dataset: str, column: str) -> Measured:
     """Return whether SZOHT is the best of the four in a column of the table."""
     place = ("success", "l0", "l2", "iterations").index(column)
-    values = {method: _row(results, dataset, method)[place] for method in METHODS}
+    rows = {method: _row(results, dataset, method) for method in METHODS}
+    values = {method: row[place] for method, row in rows.items()}
+    if column != "l0" and not any(row[0] for row in rows.values()):
+        raise NotRunError("no method succeeded, so there is nothing to compare.")
     best = max(values.values()) if column == "success" else min(values.values())
     text = ", ".join(f"{LABELS[method]} {value:.3g}" for method, value in values.items())
     return truth(values["szoht"] == best, text)
