@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import szoht
 
-N_KNOBS, N_TIMES, N_RELEVANT, BUDGET = 1_000, 400, 8, 8_000
+N_KNOBS, N_TIMES, N_RELEVANT, BUDGET = 1_000, 400, 8, 2_000
 
 
 class Simulator:
@@ -42,7 +42,12 @@ def draw(simulator: Simulator, result: szoht.Result, path: Path) -> None:
     """Draw the descent and the recovered knobs."""
     figure = Figure(figsize=(10, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
-    left.semilogy(result.history["queries"], result.history["best"], color="#1b6ca8")
+    start = simulator.mismatch(np.zeros(N_KNOBS))
+    queries, best = (
+        np.append(1, result.history["queries"]),
+        np.append(start, result.history["best"]),
+    )
+    left.semilogy(queries, best, "o-", drawstyle="steps-post", markersize=3, color="#1b6ca8")
     left.set(xlabel="queries", ylabel="best mismatch so far", title="Descent")
     left.grid(alpha=0.3)
     relevant = np.flatnonzero((simulator.truth != 0) | (result.x != 0))
