@@ -323,6 +323,17 @@ def test_it_ends_by_itself_and_says_so():
     assert np.allclose(result.x, y, atol=1e-5)
 
 
+@pytest.mark.parametrize("d", [12, 400])
+def test_nothing_is_spent_on_a_minimum_that_is_zero(d):
+    """Slopes of 1e-6 are left by the length of differences; relative to f = 0 they look large."""
+    y = np.zeros(d)
+    y[[3, 7]] = 1.0
+    result = minimize(lambda x: float(((x - y) ** 2).sum()), np.zeros(d), k=2, rng=0)
+    assert result.status is Status.CONVERGED
+    assert result.fun < 1e-10
+    assert result.nfev < 15 * d
+
+
 def test_a_start_that_cannot_be_evaluated():
     result = minimize(
         lambda x: np.nan, np.zeros(9), k=2, method="auto", max_queries=100, on_error="skip"

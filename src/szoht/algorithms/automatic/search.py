@@ -18,8 +18,9 @@ __all__ = ["GAIN", "Candidates", "Search"]
 
 STEPS = 20
 
-GAIN = 1e-5
-"""A round that gains less than this share of f was in vain."""
+GAIN, TRIFLE = 1e-5, 1e-12
+"""A round that gains less than this share of f was in vain, and so was one that gains less than
+the second share of all that was gained before: f may be zero at its minimum."""
 
 
 class Candidates(NamedTuple):
@@ -74,7 +75,7 @@ class Search:
     def worth(self, before: Point, after: Point) -> bool:
         """Tell whether a step gained more than noise and rounding can explain."""
         least = max(2 * self.gauge.noise, self.gain * abs(before.value), self.least)
-        return before.value - after.value > least
+        return before.value - after.value > max(least, TRIFLE * self._gained(before))
 
     def kickable(self, point: Point) -> bool:
         """Tell whether a support could be left for another one that might be better.
@@ -86,7 +87,11 @@ class Search:
         support = np.flatnonzero(point.x)
         slope = float(np.abs(np.delete(self.slopes, support)).max(initial=0.0))
         size = max(1.0, float(np.abs(point.x).max()))
-        return support.size > 0 and slope * size > GAIN * abs(point.value)
+        scale = max(abs(point.value), self._gained(point))
+        return support.size > 0 and slope * size > GAIN * scale
+
+    def _gained(self, point: Point) -> float:
+        return abs(self.start.value - point.value)
 
     def inverse_on(self, support: Indices) -> Vector | None:
         """Return what is known of the inverse Hessian on a support of that size."""

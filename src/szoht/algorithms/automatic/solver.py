@@ -129,6 +129,8 @@ def _moves(search: Search, point: Point, found: Candidates) -> tuple[Move, ...]:
     leap = partial(_leap, search, point, found)
     if not search.trusted or np.count_nonzero(point.x) < search.k:
         return (leap,)
+    if search.exact and not search.kickable(point):
+        return (leap,)
     several, few = search.k, max(1, search.k // 3)
     return (
         leap,
