@@ -8,10 +8,13 @@ import pytest
 from szoht import AskTell, L1Ball, Sparse, SparseBox, Status, algorithms, minimize
 from szoht._random import Key
 from szoht.algorithms.automatic import Auto
+from szoht.algorithms.automatic.exchange import kick, splice
+from szoht.algorithms.automatic.gauge import finer
 from szoht.algorithms.automatic.measure import Gauge, Measurements, Point, axis_slopes, signs
 from szoht.algorithms.automatic.recover import gather, recover
 from szoht.algorithms.automatic.restricted import Problem, conditional, exchanged, minimise_on
 from szoht.algorithms.automatic.restricted import free_slopes as resting
+from szoht.algorithms.automatic.search import Search
 from szoht.directions import Drawn, RademacherLaw
 from szoht.queries import Answer, Plan
 from szoht.scripted import Notebook, Scripted
@@ -332,6 +335,69 @@ def test_nothing_is_spent_on_a_minimum_that_is_zero(d):
     assert result.status is Status.CONVERGED
     assert result.fun < 1e-10
     assert result.nfev < 15 * d
+
+
+def test_a_large_move_in_the_right_direction_may_be_enough():
+    """As when a classifier is to be misled: no gradient of 100 entries is needed for that."""
+    rng = np.random.default_rng(0)
+    slopes = rng.standard_normal(100)
+    spent = [
+        minimize(
+            lambda x: max(0.0, 2.5 - float(slopes @ np.clip(x, -1, 1))),
+            np.zeros(100),
+            k=4,
+            target=0.0,
+            rng=seed,
+        ).nfev
+        for seed in range(15)
+    ]
+    assert np.median(spent) < 60
+
+
+def searching(f, x, k, slopes):
+    start = Point(x, f(x))
+    gauge = Gauge(radius=1e-6, span=1e-6)
+    search = Search(
+        notebook=notebook(x.size), operator=Sparse(k), gauge=gauge, start=start, slopes=slopes
+    )
+    return search, start
+
+
+def test_a_splice_sees_what_the_others_can_take_over():
+    """Coordinates 0 and 1 do together what 2 does alone, and better: both must join at once."""
+    design = np.array([[1.0, 1.0, 1.9], [1.0, -1.0, 0.3], [0.0, 0.0, 0.4], [0.0, 0.0, 0.0]])
+    design = np.hstack([design, [[0.0], [0.0], [0.0], [1.0]]])
+    seen = design @ np.array([1.0, 1.0, 0.0, 0.0])
+
+    def f(x):
+        return 0.5 * float(((design @ x - seen) ** 2).sum())
+
+    x = np.array([0.0, 0.0, 0.9, 0.5])
+    search, start = searching(f, x, 2, design.T @ (design @ x - seen))
+    better, _ = drive(splice(search, start, 2), f)
+    assert np.flatnonzero(better.x).tolist() == [0, 1]
+    assert better.value < 1e-6
+
+
+def test_a_kick_replaces_a_third_by_what_nearly_made_it():
+    y = np.linspace(1.0, 2.0, 30)
+
+    def f(x):
+        return 0.5 * float(((x - y) ** 2).sum())
+
+    x = np.where(np.arange(30) >= 24, y, 0.0)
+    search, start = searching(f, x, 6, x - y)
+    kicked, _ = drive(kick(search, start), f)
+    support = np.flatnonzero(kicked.x)
+    assert support.size == 6
+    assert np.intersect1d(support, np.arange(24, 30)).size == 4
+
+
+def test_steps_are_looked_at_more_and_more_finely_and_noise_is_not():
+    steps = Gauge(radius=0.5, span=1.0, rough=True)
+    assert finer(steps) == Gauge(radius=0.25, span=0.5, rough=True)
+    noisy = Gauge(radius=0.5, span=1.0, rough=True, noise=0.1)
+    assert finer(noisy) == noisy
 
 
 def test_a_start_that_cannot_be_evaluated():
