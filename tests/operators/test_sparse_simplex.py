@@ -18,9 +18,8 @@ vectors = st.integers(1, 7).flatmap(lambda d: arrays(np.float64, d, elements=ent
 
 def onto_simplex(y, total):
     """Subtract the number that makes what is left sum to the total."""
-    theta = brentq(
-        lambda t: np.maximum(y - t, 0).sum() - total, y.min() - total, y.max(), xtol=1e-14
-    )
+    lowest = y.min() - total - 1e-9  # a little lower, lest rounding leave less than the total
+    theta = brentq(lambda t: np.maximum(y - t, 0).sum() - total, lowest, y.max(), xtol=1e-14)
     return np.maximum(y - theta, 0)
 
 
