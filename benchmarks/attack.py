@@ -40,7 +40,7 @@ def beyond_the_network(
 ) -> Row:
     """Measure whole iterations, and how much of them is not spent in the network."""
     images, labels = data.correct(1)
-    network = Watched(data.network)
+    network = Watched(data.network).eval()
     objective = AttackObjective(
         network=TorchNetwork.of(network, images[0].shape),
         image=images[0].astype(np.float64).ravel(),

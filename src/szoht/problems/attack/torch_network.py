@@ -47,13 +47,16 @@ class TorchNetwork:
         return torch.from_numpy(narrow).to(self.device, self.dtype)
 
     def _scores(self, batch: torch.Tensor) -> Vector:
+        # switching visits every layer, which is felt beside a small network
         training = self.module.training
-        self.module.eval()
+        if training:
+            self.module.eval()
         try:
             with torch.inference_mode():
                 scores: Any = self.module(batch.reshape(-1, *self.shape))
         finally:
-            self.module.train(training)
+            if training:
+                self.module.train()
         if isinstance(scores, torch.Tensor):
             scores = scores.to("cpu", torch.float64).numpy()
         return checked(scores, len(batch))
