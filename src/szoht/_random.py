@@ -18,6 +18,7 @@ class Purpose(enum.IntEnum):
     SAMPLE = 0
     DIRECTIONS = 1
     ITERATE = 2
+    EXCHANGE = 3
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,6 +51,7 @@ class State:
     finished: bool = False
     explanation: tuple[str, ...] = ()
     path: tuple[PathPoint, ...] = ()
+    knee: int | None = None
     rounding: float = 0.0
     slope: float = 0.0
 

@@ -41,6 +41,7 @@ class Notebook:
     measured: Measured | None = None
     lines: list[str] = field(default_factory=list)
     path: list[PathPoint] = field(default_factory=list)
+    knee: int | None = None
 
     def key(self) -> Key:
         """Return an address that was not used before."""
@@ -143,6 +144,7 @@ class Scripted(ABC):
             measured=notebook.measured,
             explanation=tuple(notebook.lines),
             path=tuple(notebook.path),
+            knee=notebook.knee,
             finished=talk.plan is None,
         )
         _TALKS[told] = talk

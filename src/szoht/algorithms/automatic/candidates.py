@@ -40,31 +40,48 @@ def find_candidates(search: Search, point: Point, current: Indices) -> Talk[Cand
     affordable = d <= DENSE * most
     if most >= d or (affordable and search.dense):
         return (yield from _axes(search, point, current))
-    if search.filtering:  # the gradient was not sparse last time, so the filter needs them all
-        measured = yield from signs(search.notebook, point, search.gauge, most)
-    else:
-        few = math.ceil(FEW * unit)
-        measured = yield from signs(search.notebook, point, search.gauge, few // 2)
-        yield from _glance(search, point, measured)
-        measured = yield from _more(search, point, measured, few - few // 2)
+    measured = yield from _look(search, point, math.ceil(FEW * unit), most)
     if not measured.slopes.any() and (yield from _lengthen(search, point)):
         return (yield from find_candidates(search, point, current))
+    # y_i = <u_i, g> has the variance |g|^2; its mean is curvature, see `signs`
+    search.weigh(point, float(measured.slopes.std()), search.gauge.span / math.sqrt(d))
+    if search.flat:
+        search.notebook.explain(f"{measured.slopes.size} measurements: all slopes vanish.")
+        return Candidates(current)
     enough = min(MANY * unit, d / 2) if affordable else MANY * unit
-    noise = search.gauge.noise / search.gauge.span * math.sqrt(d)
-    while True:
-        recovery = recover(measured, 2 * k, noise)
-        size = measured.slopes.size
-        if recovery.believed:
-            return _recovered(search, recovery, current, size)
-        yield from _glance(search, point, measured)
-        if size >= enough:
-            break
-        measured = yield from _more(search, point, measured, max(4, size // 3))
+    recovery, measured = yield from _explain(search, point, measured, enough)
+    if recovery.believed:
+        return _recovered(search, recovery, current, measured.slopes.size)
     if affordable:
         search.dense = True
         return (yield from _axes(search, point, current))
-    measured = yield from _more(search, point, measured, most - size)
+    measured = yield from _more(search, point, measured, most - measured.slopes.size)
     return (yield from _filtered(search, point, current, measured))
+
+
+def _look(search: Search, point: Point, few: int, most: int) -> Talk[Measurements]:
+    """Measure along a few vectors of signs, or all that the filter needs if it will need them."""
+    if search.filtering:
+        return (yield from signs(search.notebook, point, search.gauge, most))
+    measured = yield from signs(search.notebook, point, search.gauge, few // 2)
+    yield from _glance(search, point, measured)
+    return (yield from _more(search, point, measured, few - few // 2))
+
+
+def _explain(
+    search: Search, point: Point, measured: Measurements, enough: float
+) -> Talk[tuple[Recovery, Measurements]]:
+    """Try to explain the measurements by few coordinates, and measure more until it is enough."""
+    noise = search.gauge.noise / search.gauge.span * math.sqrt(point.x.size)
+    while True:
+        recovery = recover(measured, 2 * search.k, noise)
+        size = measured.slopes.size
+        if recovery.believed:
+            return recovery, measured
+        yield from _glance(search, point, measured)
+        if size >= enough:
+            return recovery, measured
+        measured = yield from _more(search, point, measured, max(4, size // 3))
 
 
 def _more(search: Search, point: Point, so_far: Measurements, count: int) -> Talk[Measurements]:
@@ -81,6 +98,8 @@ def _glance(search: Search, point: Point, measured: Measurements) -> Talk[None]:
     """
     slopes = measured.correlate(measured.slopes)
     steepest = largest(np.abs(slopes), search.k)
+    if steepest.size == 0:
+        return
     size = max(1.0, float(np.abs(point.x).max()))
     x = point.x.copy()
     x[steepest] -= size * slopes[steepest] / np.abs(slopes).max()
@@ -95,8 +114,11 @@ def _axes(search: Search, point: Point, current: Indices) -> Talk[Candidates]:
         return (yield from _axes(search, point, current))
     search.slopes, search.looking = slopes, d
     search.trusted = search.exact = True
+    outside = np.delete(slopes, current)
+    search.weigh(point, float(np.abs(outside).max(initial=0.0)), search.gauge.radius)
     search.notebook.explain(f"all {d} slopes measured: random directions are no cheaper.")
-    return _chosen(search, search.steepest(slopes, current, 2 * search.k), current)
+    support = search.steepest(slopes, current, 2 * search.k)
+    return Candidates(support, search.known_slopes(np.union1d(support, current)))
 
 
 def _filtered(
@@ -126,15 +148,7 @@ def _filtered(
         f"{measured.slopes.size} measurements: the gradient is not sparse; the {support.size} "
         "coordinates that stand out most are tried."
     )
-    return _chosen(search, support, current)
-
-
-def _chosen(search: Search, support: Indices, current: Indices) -> Candidates:
-    """Hand over the slopes too, which are known at the iterate and need not be measured again."""
-    assert search.slopes is not None, "slopes have just been measured"  # noqa: S101
-    if search.gauge.rough:  # a scan is good enough to compare with, not to follow
-        return Candidates(support)
-    return Candidates(support, search.slopes[np.union1d(support, current)])
+    return Candidates(support, search.known_slopes(np.union1d(support, current)))
 
 
 def _recovered(search: Search, recovery: Recovery, current: Indices, size: int) -> Candidates:

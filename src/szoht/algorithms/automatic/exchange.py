@@ -38,7 +38,12 @@ def splice(search: Search, point: Point, count: int) -> Talk[Point]:
     support = np.flatnonzero(point.x)
     wide = np.union1d(support, search.steepest(search.slopes, support, count))
     solved = yield from search.solve(
-        point, wide, accuracy=ACCURACY, inverse=_carried(search, support, wide), steps=WIDE_STEPS
+        point,
+        wide,
+        accuracy=ACCURACY,
+        slopes=search.known_slopes(wide) if search.exact else None,
+        inverse=_carried(search, support, wide),
+        steps=WIDE_STEPS,
     )
     while wide.size > search.k:
         number = max(1, (wide.size - search.k) // SHARE)
@@ -121,7 +126,7 @@ def kick(search: Search, point: Point) -> Talk[Point]:
     """Replace a third of the support by coordinates that nearly made it, and solve."""
     assert search.slopes is not None, "a search that has ended knows slopes"  # noqa: S101
     support = np.flatnonzero(point.x)
-    generator = search.notebook.key().generator(Purpose.SAMPLE)
+    generator = search.notebook.key().generator(Purpose.EXCHANGE)
     lost = generator.choice(support, size=max(1, support.size // SHARE), replace=False)
     near = search.steepest(search.slopes, support, NEARLY * search.k)
     new = generator.choice(near, size=min(near.size, lost.size), replace=False)

@@ -87,6 +87,7 @@ class AutoPath(Scripted):
         yield from _up(search)
         yield from _down(search)
         knee = notebook.path[find_knee(notebook.path, search.gauge.noise)[0]]
+        notebook.knee = knee.k
         notebook.explain(f"k = {knee.k}: after it, the gain per non-zero drops most.")
         if knee.k > 0:
             search.operator, search.least = Sparse(knee.k), 0.0
@@ -95,10 +96,11 @@ class AutoPath(Scripted):
             notebook.move(point.x, point.value)
 
     def solution(self, state: State) -> Measured:
-        """Return the point at the knee of what is known so far."""
+        """Return the point at the knee, or at that of what is known so far."""
         if not state.path:
             return super().solution(state)
-        knee = state.path[find_knee(state.path)[0]]
+        chosen = [point for point in state.path if point.k == state.knee]
+        knee = chosen[0] if chosen else state.path[find_knee(state.path)[0]]
         return Measured(knee.x, knee.fun)
 
 

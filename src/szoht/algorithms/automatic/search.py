@@ -19,8 +19,10 @@ __all__ = ["GAIN", "Candidates", "Search"]
 STEPS = 20
 
 GAIN, TRIFLE = 1e-5, 1e-12
-"""A round that gains less than this share of f was in vain, and so was one that gains less than
-the second share of all that was gained before: f may be zero at its minimum."""
+"""A round was in vain that gains less than the first share of f, or of all that there was to gain
+if that is less (f may hold a constant), or than the second share of the latter (f may be zero)."""
+
+ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
 
 class Candidates(NamedTuple):
@@ -35,10 +37,11 @@ class Search:
     """What a search knows besides its notebook.
 
     ``slopes`` are those of the last look; ``trusted`` says that they are as good as they will
-    get, ``exact`` that they were measured along all axes. Sparse recovery has failed where
+    get, ``exact`` that they were measured along all axes, ``flat`` that all of them vanish, so
+    that no small change, sparse or not, can lower f. Sparse recovery has failed where
     measuring all axes is affordable (``dense``), or where it is not (``filtering``). ``looking``
-    counts the queries of that look. A gain counts if it exceeds the share ``gain`` of f, and
-    ``least``.
+    counts the queries of that look, ``scale`` is the most that slopes have promised or that was
+    gained. See `worth` for ``gain`` and ``least``.
     """
 
     notebook: Notebook
@@ -49,6 +52,8 @@ class Search:
     least: float = 0.0
     in_vain: int = 0
     looking: int = 0
+    scale: float = 0.0
+    flat: bool = False
     evidence: Evidence | None = None
     slopes: Vector | None = None
     dense: bool = False
@@ -65,33 +70,29 @@ class Search:
     @property
     def sure(self) -> bool:
         """Whether another look from the same point would show nothing new."""
-        return self.exact and (not self.gauge.rough or self.in_vain > 1)
+        return self.flat or (self.exact and (not self.gauge.rough or self.in_vain > 1))
 
     def begin(self, gain: float | None = None) -> None:
         """Start to count rounds in vain; ``gain`` is the share of f that counts as gained."""
         self.in_vain = 0
         self.gain = GAIN if gain is None else gain
 
+    def weigh(self, point: Point, slope: float, step: float) -> None:
+        """Judge whether f is flat at ``point``, given the size of its slopes there.
+
+        Compared with what was gained, and with what slopes have promised, never with f itself:
+        a constant that is added to f changes nothing. Rounding is no slope either.
+        """
+        promised = slope * max(1.0, float(np.abs(point.x).max()))
+        self.scale = max(self.scale, promised, abs(self.start.value - point.value))
+        rounding = ROUNDING * abs(point.value) / step
+        self.flat = promised <= GAIN * self.scale or slope <= rounding
+
     def worth(self, before: Point, after: Point) -> bool:
         """Tell whether a step gained more than noise and rounding can explain."""
-        least = max(2 * self.gauge.noise, self.gain * abs(before.value), self.least)
-        return before.value - after.value > max(least, TRIFLE * self._gained(before))
-
-    def kickable(self, point: Point) -> bool:
-        """Tell whether a support could be left for another one that might be better.
-
-        Where all slopes vanish, f cannot be lowered by any small change, sparse or not.
-        """
-        if not (self.exact and self.slopes is not None):
-            return False
-        support = np.flatnonzero(point.x)
-        slope = float(np.abs(np.delete(self.slopes, support)).max(initial=0.0))
-        size = max(1.0, float(np.abs(point.x).max()))
-        scale = max(abs(point.value), self._gained(point))
-        return support.size > 0 and slope * size > GAIN * scale
-
-    def _gained(self, point: Point) -> float:
-        return abs(self.start.value - point.value)
+        share = self.gain * min(abs(before.value), self.scale)
+        least = max(share, TRIFLE * self.scale, 2 * self.gauge.noise, self.least)
+        return before.value - after.value > least
 
     def inverse_on(self, support: Indices) -> Vector | None:
         """Return what is known of the inverse Hessian on a support of that size."""
@@ -104,6 +105,12 @@ class Search:
             return point
         self.inverse = solved.inverse
         return solved.point
+
+    def known_slopes(self, support: Indices) -> Vector | None:
+        """Return the slopes of the last look on ``support``, unless they are only roughly known."""
+        if self.slopes is None or self.gauge.rough:
+            return None
+        return self.slopes[support]
 
     def steepest(self, slopes: Vector, without: Indices, count: int) -> Indices:
         """Return the ``count`` coordinates of largest slope, some of them not counted."""

@@ -83,7 +83,7 @@ def search_thoroughly(search: Search, point: Point) -> Talk[Point]:
     """Search until nothing helps; then kick the point out of its place and search again."""
     point = yield from descend(search, point)
     kicks = 0
-    while kicks < KICKS and search.kickable(point):
+    while kicks < KICKS and search.exact and not search.flat and point.x.any():
         other = yield from descend(search, (yield from kick(search, point)))
         kicks = 0 if search.worth(point, other) else kicks + 1
         if other.value < point.value:
@@ -127,9 +127,7 @@ Move = Callable[[], Talk[Point]]
 def _moves(search: Search, point: Point, found: Candidates) -> tuple[Move, ...]:
     """List what may be tried from here, the cheapest first."""
     leap = partial(_leap, search, point, found)
-    if not search.trusted or np.count_nonzero(point.x) < search.k:
-        return (leap,)
-    if search.exact and not search.kickable(point):
+    if search.flat or not search.trusted or np.count_nonzero(point.x) < search.k:
         return (leap,)
     several, few = search.k, max(1, search.k // 3)
     return (
@@ -177,4 +175,5 @@ def _enlarge(search: Search, point: Point, size: int) -> Talk[Point]:
     notebook.note(point.x, value)
     notebook.explain(f"f is now the mean over {size} of {notebook.n_samples} components.")
     search.evidence = None
-    return Point(point.x, value)
+    search.start = Point(point.x, value)
+    return search.start
