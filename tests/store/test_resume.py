@@ -85,12 +85,12 @@ def durable(store):
         ("saga_szht", {"n_samples": 4, "options": {"q": 3, "step_size": 0.01}}),
     ],
 )
-@pytest.mark.parametrize("stop_at", [1, 7, 40, 93])
-def test_interrupted_and_resumed(store, method, more, stop_at):
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.3, 0.7])
+def test_interrupted_and_resumed(store, method, more, share):
     function = fun if "n_samples" not in more else lambda x, sample: fun(x) * (1 + sample.mean())
     settings = {"k": 2, "method": method, "max_queries": 150, "rng": 1} | more
     whole = szoht.minimize(Counted(function), np.zeros(D), **settings)
-    broken = Counted(function, stop_at)
+    broken = Counted(function, stop_at=1 + int(share * whole.counts.points))
     first = szoht.minimize(broken, np.zeros(D), store=store, **settings)
     assert first.status is Status.INTERRUPTED
     again = Counted(function)
