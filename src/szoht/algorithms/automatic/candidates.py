@@ -16,7 +16,7 @@ from szoht.algorithms.automatic.measure import (
 from szoht.algorithms.automatic.recover import Recovery, gather, recover
 from szoht.algorithms.automatic.search import Candidates, Search
 from szoht.operators.base import largest
-from szoht.types import Indices
+from szoht.types import Indices, Vector
 
 __all__ = ["find_candidates"]
 
@@ -27,6 +27,12 @@ k (1 + log(d / k)). The last is doubled after each round in vain."""
 DENSE = 3.0
 """A gradient that is not sparse is measured along all axes if that costs this many times the
 matched filter at most: its slopes are then exact."""
+
+SPARED = 0.8
+"""Axes that a measurement along signs saves: less than 1, for equations that are well posed."""
+
+AGREED = 1e-2
+"""Equations agree if least squares leave no more than this share of them."""
 
 RACES, HEAT = 2, 2
 """How often the coordinates that the filter puts first are measured, and how many, times k."""
@@ -54,7 +60,7 @@ def find_candidates(search: Search, point: Point, current: Indices) -> Talk[Cand
         return _recovered(search, recovery, current, measured.slopes.size)
     if affordable:
         search.dense = True
-        return (yield from _axes(search, point, current))
+        return (yield from _axes(search, point, current, measured))
     measured = yield from _more(search, point, measured, most - measured.slopes.size)
     return (yield from _filtered(search, point, current, measured))
 
@@ -107,9 +113,18 @@ def _glance(search: Search, point: Point, measured: Measurements) -> Talk[None]:
     search.notebook.note(x, (yield from value_at(search.notebook, x)))
 
 
-def _axes(search: Search, point: Point, current: Indices) -> Talk[Candidates]:
+def _axes(
+    search: Search, point: Point, current: Indices, measured: Measurements | None = None
+) -> Talk[Candidates]:
+    """Measure all slopes; those along signs that are ``measured`` already save some of the axes."""
     d = point.x.size
-    slopes = yield from axis_slopes(search.notebook, point, search.gauge, np.arange(d), scan=True)
+    slopes = None
+    if measured is not None and not search.gauge.rough:
+        slopes = yield from _completed(search, point, current, measured)
+    if slopes is None:
+        slopes = yield from axis_slopes(
+            search.notebook, point, search.gauge, np.arange(d), scan=True
+        )
     if not slopes.any() and (yield from _lengthen(search, point)):
         return (yield from _axes(search, point, current))
     search.slopes, search.looking = slopes, d
@@ -119,6 +134,30 @@ def _axes(search: Search, point: Point, current: Indices) -> Talk[Candidates]:
     search.notebook.explain(f"all {d} slopes measured: random directions are no cheaper.")
     support = search.steepest(slopes, current, 2 * search.k)
     return Candidates(support, search.known_slopes(np.union1d(support, current)))
+
+
+def _completed(
+    search: Search, point: Point, current: Indices, measured: Measurements
+) -> Talk[Vector]:
+    """Measure along the axes that stand out, and work the others out of what is measured.
+
+    With the slopes of some coordinates known, the measurements ``y = U g`` are linear equations
+    for the others. They outnumber the unknowns, so they also show whether they agree (f may be
+    undefined along some of them); if not, the remaining axes are measured as well.
+    """
+    y = measured.slopes
+    seen = np.abs(measured.correlate(y))
+    seen[current] = np.inf
+    order = np.argsort(seen, kind="stable")
+    rest, known = np.sort(order[: int(SPARED * y.size)]), np.sort(order[int(SPARED * y.size) :])
+    slopes = np.empty(point.x.size)
+    slopes[known] = yield from axis_slopes(search.notebook, point, search.gauge, known)
+    y = y - measured.columns(known) @ slopes[known]
+    columns = measured.columns(rest)
+    slopes[rest] = np.linalg.lstsq(columns, y, rcond=None)[0]
+    if np.linalg.norm(y - columns @ slopes[rest]) > AGREED * np.linalg.norm(y):
+        slopes[rest] = yield from axis_slopes(search.notebook, point, search.gauge, rest)
+    return slopes
 
 
 def _filtered(
