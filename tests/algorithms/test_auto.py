@@ -8,6 +8,7 @@ import pytest
 from szoht import AskTell, L1Ball, Sparse, SparseBox, Status, algorithms, minimize
 from szoht._random import Key
 from szoht.algorithms.automatic import Auto
+from szoht.algorithms.automatic.candidates import find_candidates
 from szoht.algorithms.automatic.exchange import kick, splice
 from szoht.algorithms.automatic.gauge import finer
 from szoht.algorithms.automatic.measure import Gauge, Measurements, Point, axis_slopes, signs
@@ -312,6 +313,37 @@ def test_small_dimensions_are_measured_axis_by_axis():
     )
     assert "all 12 slopes measured" in result.explain[0]
     assert np.array_equal(result.support, [2, 7])
+
+
+def looked_at_all(f, d, k=3):
+    """Look once for candidates where the gradient is dense; return the search and the points."""
+    point = Point(np.zeros(d), f(np.zeros(d)))
+    search = Search(
+        notebook=notebook(d), operator=Sparse(k), gauge=Gauge(radius=1e-6, span=1e-6), start=point
+    )
+    _, points = drive(find_candidates(search, point, np.array([7])), f)
+    assert search.exact
+    return search, points
+
+
+def test_measurements_along_signs_save_axes():
+    d, g = 80, np.random.default_rng(0).standard_normal(80)
+    search, points = looked_at_all(lambda x: float(g @ x + 0.5 * x @ x), d)
+    asked = np.array(points)
+    axes = (asked != 0).sum(axis=1) == 1
+    along_signs = ((asked != 0).all(axis=1)).sum()
+    assert axes.sum() == d - int(0.8 * along_signs)
+    assert asked[axes][:, 7].any()
+    assert np.allclose(search.slopes, g, atol=1e-4)
+
+
+def test_measurements_that_disagree_save_nothing():
+    """A kink at the start: slopes along signs are no sums of slopes along axes."""
+    d, g = 80, np.random.default_rng(0).standard_normal(80)
+    search, points = looked_at_all(lambda x: float(np.maximum(g * x, 0.0).sum() - x.sum()), d)
+    axes = (np.array(points) != 0).sum(axis=1) == 1
+    assert axes.sum() == d
+    assert np.allclose(search.slopes, np.maximum(g, 0.0) - 1.0)
 
 
 def test_it_ends_by_itself_and_says_so():

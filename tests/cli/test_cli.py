@@ -18,6 +18,13 @@ def test_version():
     assert run.stdout.strip() == f"szoht {szoht.__version__}"
 
 
+def test_the_module_is_the_command():
+    ran = subprocess.run(
+        [sys.executable, "-m", "szoht", "--version"], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.strip().endswith(szoht.__version__)
+
+
 def test_help():
     run = szoht_command("--help")
     assert run.returncode == 0

@@ -199,7 +199,7 @@ def _recovered(search: Search, recovery: Recovery, current: Indices, size: int) 
     steepest = np.sort(largest(np.abs(recovery.slopes), search.k))
     order = steepest[np.argsort(recovery.support[steepest])]
     support = recovery.support[order]
-    alone = bool(np.isin(current, support).all()) and not search.gauge.rough
+    alone = bool(np.isin(current, support).all())
     return Candidates(support, recovery.slopes[order] if alone else None)
 
 

@@ -107,10 +107,8 @@ class Search:
         return solved.point
 
     def known_slopes(self, support: Indices) -> Vector | None:
-        """Return the slopes of the last look on ``support``, unless they are only roughly known."""
-        if self.slopes is None or self.gauge.rough:
-            return None
-        return self.slopes[support]
+        """Return the slopes of the last look on ``support``, if there was one."""
+        return None if self.slopes is None else self.slopes[support]
 
     def steepest(self, slopes: Vector, without: Indices, count: int) -> Indices:
         """Return the ``count`` coordinates of largest slope, some of them not counted."""
