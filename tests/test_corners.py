@@ -9,8 +9,9 @@ from szoht import AskTell, Composite, SoftThreshold, Sparse, Status, _clock, err
 from szoht._random import Key, as_seed
 from szoht.algorithm import Measured, State
 from szoht.callbacks import Recorder
-from szoht.directions import Drawn, OrthogonalLaw
+from szoht.directions import Drawn
 from szoht.estimators import Coordinate, Gaussian, Sphere
+from szoht.laws import OrthogonalLaw
 from szoht.pieces import CHUNK_VALUES
 from szoht.queries import Answer, Estimate
 from szoht.result import Counts, Progress

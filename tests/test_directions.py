@@ -6,17 +6,10 @@ import numpy as np
 import pytest
 
 from szoht import directions as module
+from szoht import laws
 from szoht._random import Key
-from szoht.directions import (
-    Drawn,
-    Explicit,
-    GaussianLaw,
-    OrthogonalLaw,
-    Part,
-    RademacherLaw,
-    SphereLaw,
-    weighted_sum,
-)
+from szoht.directions import Drawn, Explicit, Part, weighted_sum
+from szoht.laws import GaussianLaw, OrthogonalLaw, RademacherLaw, SphereLaw
 
 LAWS = [
     SphereLaw(support_size=1),
@@ -48,7 +41,7 @@ def drawn(request):
 
 
 def test_any_slicing_gives_the_same_rows(drawn, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK_VALUES", 60)
+    monkeypatch.setattr(laws, "BLOCK_VALUES", 60)
     everything = dense(drawn)
     again = Drawn(law=drawn.law, key=drawn.key, d=20, count=50)
     assert np.array_equal(dense(again, 11, 37), everything[11:37])

@@ -5,7 +5,8 @@ import pytest
 
 from szoht import queries as module
 from szoht._random import Key
-from szoht.directions import Drawn, SphereLaw
+from szoht.directions import Drawn
+from szoht.laws import SphereLaw
 from szoht.queries import Plan, Query, one_point
 
 

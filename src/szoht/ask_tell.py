@@ -13,7 +13,7 @@ from szoht._random import as_seed
 from szoht._validate import check_choice
 from szoht.algorithm import Algorithm, State
 from szoht.algorithms import build
-from szoht.callbacks import Callback, Recorder, as_callbacks
+from szoht.callbacks import Callback, Recorder, as_callbacks, call_all
 from szoht.composite import check_sparse
 from szoht.directions import Directions
 from szoht.errors import (
@@ -192,18 +192,10 @@ class AskTell:
         """
         plan = self.ask()
         flat = as_values(values, plan.n_points)
-        slope = None
-        if gradient is not None:
-            slope = as_gradient(gradient, self._state.x.shape)
-        elif any(query.gradient for query in plan.queries):
+        slope = None if gradient is None else as_gradient(gradient, self._state.x.shape)
+        if slope is None and any(query.gradient for query in plan.queries):
             raise ParameterError("`gradient` must be given: this plan asks for one; got None.")
-        ends = np.cumsum([query.n_points for query in plan.queries])[:-1]
-        self.receive(
-            [
-                Answer(values=part, gradient=slope if query.gradient else None)
-                for part, query in zip(np.split(flat, ends), plan.queries, strict=True)
-            ]
-        )
+        self.receive(plan.answered(flat, slope))
 
     def receive(self, answers: Sequence[Answer]) -> None:
         """Take the answers of the plan last asked; `tell` for callers that have `Answer`s."""
@@ -350,25 +342,13 @@ class AskTell:
         progress = self.progress
         self._shown = progress.counts
         with self._clock.paused():
-            # a list: all of them are called, whatever the first ones wish
-            return any([_wants_to_stop(callback, progress) for callback in self._callbacks])  # noqa: C419
+            return call_all(self._callbacks, progress)
 
     def _spend(self, plan: Plan, points: int, failures: int) -> None:
         whole = points == plan.n_points
         self._counts = self._counts.plus(
             queries=plan.cost if whole else points * plan.queries[0].unit_cost,
             points=points,
-            gradients=sum(query.gradient * query.unit_cost for query in plan.queries)
-            if whole
-            else 0,
+            gradients=plan.gradients if whole else 0,
             failures=failures,
         )
-
-
-def _wants_to_stop(callback: Callback, progress: Progress) -> bool:
-    try:
-        wish = callback(progress)
-    except StopIteration:
-        return True
-    # only a true boolean: a callback that happens to return a number does not mean to stop
-    return isinstance(wish, bool | np.bool_) and bool(wish)

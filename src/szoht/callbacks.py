@@ -1,7 +1,6 @@
 """What watches a run: `Recorder` and `ProgressBar`."""
 
 from collections.abc import Callable, Iterable
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -13,7 +12,7 @@ from szoht.types import Indices, Vector
 if TYPE_CHECKING:
     import rich.progress
 
-__all__ = ["Callback", "ProgressBar", "Recorder", "as_callbacks"]
+__all__ = ["Callback", "ProgressBar", "Recorder", "as_callbacks", "call_all"]
 
 Callback: TypeAlias = Callable[[Progress], object]
 """Called after each iteration; returning True or raising StopIteration ends the run."""
@@ -102,12 +101,7 @@ class ProgressBar:
         self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._bar.stop()
 
     def __call__(self, progress: Progress) -> None:
@@ -131,6 +125,20 @@ def as_callbacks(callback: Callback | Iterable[Callback] | None) -> tuple[Callba
         if not callable(one):
             raise ParameterTypeError(f"`callback` must be callable, or several; got {one!r}.")
     return callbacks
+
+
+def call_all(callbacks: Iterable[Callback], progress: Progress) -> bool:
+    """Call all of them, whatever the first ones wish; tell whether one wants to stop."""
+    return any([_wants_to_stop(callback, progress) for callback in callbacks])  # noqa: C419
+
+
+def _wants_to_stop(callback: Callback, progress: Progress) -> bool:
+    try:
+        wish = callback(progress)
+    except StopIteration:
+        return True
+    # only a true boolean: a callback that happens to return a number does not mean to stop
+    return isinstance(wish, bool | np.bool_) and bool(wish)
 
 
 def _difference(some: Indices, others: Indices) -> tuple[int, ...]:

@@ -6,7 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from szoht.directions import BLOCK_VALUES, Directions, Offsets
+from szoht.directions import Directions, Offsets
+from szoht.laws import rows_per_block
 from szoht.sparse_vector import Lookup, SparseVector
 from szoht.types import Indices, Vector
 
@@ -53,7 +54,7 @@ class HashedSigns:
     @property
     def block_rows(self) -> int:
         """How many directions are written out at a time."""
-        return max(1, BLOCK_VALUES // self.d)
+        return rows_per_block(self.d)
 
     def entries(self, row: int, indices: Indices) -> Vector:
         """Return the entries of direction ``row`` at some coordinates."""

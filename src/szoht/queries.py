@@ -160,6 +160,19 @@ class Plan:
         """Evaluations that the plan spends; a point on a sample of size b costs b."""
         return sum(query.n_points * query.unit_cost for query in self.queries)
 
+    @property
+    def gradients(self) -> int:
+        """How many gradients are evaluated, at the same cost."""
+        return sum(query.gradient * query.unit_cost for query in self.queries)
+
+    def answered(self, values: Vector, gradient: Vector | None = None) -> "list[Answer]":
+        """Return the answers, given the values of all points in the order of `points`."""
+        ends = np.cumsum([query.n_points for query in self.queries])[:-1]
+        return [
+            Answer(values=part, gradient=gradient if query.gradient else None)
+            for part, query in zip(np.split(values, ends), self.queries, strict=True)
+        ]
+
     def points(self) -> Vector:
         """Return every point as a row of a dense (n_points, d) array, in the order of `tell`.
 

@@ -16,7 +16,8 @@ from szoht.algorithms.automatic.recover import gather, recover
 from szoht.algorithms.automatic.restricted import Problem, conditional, exchanged, minimise_on
 from szoht.algorithms.automatic.restricted import free_slopes as resting
 from szoht.algorithms.automatic.search import Search
-from szoht.directions import Drawn, RademacherLaw
+from szoht.directions import Drawn
+from szoht.laws import RademacherLaw
 from szoht.queries import Answer, Plan
 from szoht.scripted import Notebook, Scripted
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from szoht._random import Key
 from szoht._validate import check_integer, check_real, frozen
-from szoht.directions import Drawn, Explicit, Part, RademacherLaw
+from szoht.directions import Drawn, Explicit, Part
 from szoht.estimators.cosamp import cosamp, least_squares
 from szoht.estimators.differences import EPS, Quotients, quotients_of
 from szoht.estimators.sparse_recovery import (
@@ -19,6 +19,7 @@ from szoht.estimators.sparse_recovery import (
     radius_at,
     without_mean,
 )
+from szoht.laws import RademacherLaw
 from szoht.queries import Answer, Estimate, Plan, Query
 from szoht.schedules import Scheduled, check_scheduled
 from szoht.types import Indices, Sample, Vector

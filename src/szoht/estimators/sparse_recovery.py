@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from szoht._random import Key
 from szoht._validate import check_integer, check_real
-from szoht.directions import Directions, Drawn, Part, RademacherLaw, weighted_sum
+from szoht.directions import Directions, Drawn, Part, weighted_sum
 from szoht.estimators.cosamp import GramRows, cosamp
 from szoht.estimators.differences import (
     Quotients,
@@ -18,6 +18,7 @@ from szoht.estimators.differences import (
     quotients_of,
     rounding_and_slope,
 )
+from szoht.laws import RademacherLaw
 from szoht.queries import Answer, Estimate, Plan, Query
 from szoht.schedules import Scheduled, at, check_scheduled
 from szoht.types import Indices, Sample, Vector

@@ -6,7 +6,8 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from szoht.directions import Directions, Drawn, Explicit, RademacherLaw, weighted_sum
+from szoht.directions import Directions, Drawn, Explicit, weighted_sum
+from szoht.laws import RademacherLaw
 from szoht.queries import Answer, Plan, Query
 from szoht.scripted import Notebook
 from szoht.types import Indices, Vector
