@@ -8,7 +8,7 @@ import pytest
 from szoht import directions as module
 from szoht import laws
 from szoht._random import Key
-from szoht.directions import Drawn, Explicit, Part, weighted_sum
+from szoht.directions import Drawn, Explicit, Part, draw_ahead, weighted_sum
 from szoht.laws import GaussianLaw, OrthogonalLaw, RademacherLaw, SphereLaw
 
 LAWS = [
@@ -56,6 +56,15 @@ def test_memory_does_not_change_what_is_drawn(drawn, monkeypatch):
     assert np.array_equal(dense(again), everything)
     assert np.array_equal(dense(again), everything)
     assert not again.__dict__["_kept"]
+
+
+def test_only_what_is_kept_is_drawn_ahead(drawn, monkeypatch):
+    assert sum(len(values) for _, values in draw_ahead(drawn)) == 50
+    ahead = dense(drawn)
+    monkeypatch.setattr(type(drawn.law), "draw", None)  # nothing is left to be drawn
+    assert np.array_equal(dense(drawn), ahead)
+    monkeypatch.setattr(module, "CACHE_BYTES", 0)
+    assert not list(draw_ahead(Drawn(law=drawn.law, key=drawn.key, d=20, count=50)))
 
 
 def test_a_pickled_copy_carries_the_address_only():

@@ -19,6 +19,7 @@ __all__ = [
     "Explicit",
     "Offsets",
     "Part",
+    "draw_ahead",
     "weighted_sum",
 ]
 
@@ -81,6 +82,13 @@ class Drawn:
         """How many directions share one address."""
         return self.law.block_rows(self.d, self.count)
 
+    @property
+    def kept(self) -> bool:
+        """Whether what is drawn is kept."""
+        width = self.law.width(self.d)
+        arrays = 1 if width == self.d else 2  # values, and where they are
+        return self.count * width * VALUE_BYTES * arrays <= CACHE_BYTES
+
     def slices(self, start: int, stop: int) -> Iterator[Offsets]:
         """Yield the directions ``start`` to ``stop``, one piece per block."""
         rows = self.block_rows
@@ -93,9 +101,7 @@ class Drawn:
         if block in self._kept:
             return self._kept[block]
         first = block * rows
-        width = self.law.width(self.d)
-        arrays = 1 if width == self.d else 2  # values, and where they are
-        keep = self.count * width * VALUE_BYTES * arrays <= CACHE_BYTES
+        keep = self.kept
         out = (
             self._room[first : first + rows] if keep else self._empty(min(rows, self.count - first))
         )
@@ -184,6 +190,12 @@ class Part:
 
     def reuse(self, previous: Directions | None) -> None:
         """Leave memory to the whole."""
+
+
+def draw_ahead(directions: Directions) -> Iterator[Offsets]:
+    """Draw, a block at a time, what will be needed later and can be kept till then."""
+    if isinstance(directions, Drawn) and directions.kept:
+        yield from directions.slices(0, directions.count)
 
 
 def weighted_sum(directions: Directions, weights: Vector, *, sparse: bool = False) -> Vector:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from szoht.directions import Offsets, draw_ahead
 from szoht.errors import AnswerShapeError
 from szoht.executors.base import Crew, Report
 from szoht.executors.quorum import Quorum
@@ -118,9 +119,11 @@ class Shift:
         try:
             if not self._quorum.reached:
                 self._crew.brief(self._plan)
+            ahead = self._draw_ahead()
             while not self._quorum.reached:
                 self.hand_out()
-                for report in self._crew.wait(self.patience):
+                drawing = next(ahead, None) is not None
+                for report in self._crew.wait(0.0 if drawing else self.patience):
                     yield from self.settle(report)
                 yield from self.free_the_overdue()
         except KeyboardInterrupt as stop:
@@ -191,6 +194,12 @@ class Shift:
                 if tickets is self._out:
                     reason = f"no answer came within timeout={self._boss.timeout:g} seconds"
                     yield from self._lose(ticket, number, "hung", reason, final=False)
+
+    def _draw_ahead(self) -> Iterator[Offsets]:
+        """Draw the directions, which the estimate will need, while the workers are busy."""
+        for query in self._plan.queries:
+            if query.directions is not None:
+                yield from draw_ahead(query.directions)
 
     def _submit(self, pieces: list[Piece], after: int | None) -> None:
         number = next(self._boss.numbers)
