@@ -59,10 +59,10 @@ def test_memory_does_not_change_what_is_drawn(drawn, monkeypatch):
 
 
 def test_only_what_is_kept_is_drawn_ahead(drawn, monkeypatch):
+    everything = dense(Drawn(law=drawn.law, key=drawn.key, d=20, count=50))
     assert sum(len(values) for _, values in draw_ahead(drawn)) == 50
-    ahead = dense(drawn)
     monkeypatch.setattr(type(drawn.law), "draw", None)  # nothing is left to be drawn
-    assert np.array_equal(dense(drawn), ahead)
+    assert np.array_equal(dense(drawn), everything)
     monkeypatch.setattr(module, "CACHE_BYTES", 0)
     assert not list(draw_ahead(Drawn(law=drawn.law, key=drawn.key, d=20, count=50)))
 
