@@ -54,3 +54,10 @@ def test_the_core_imports_no_extra():
 
 def test_main_is_the_entry_point():
     assert callable(cli.main)
+
+
+def test_a_missing_file_is_named_without_its_number():
+    run = szoht_command("portfolio", "nosuch.csv", "-k", "2")
+    assert run.returncode != 0
+    assert "nosuch.csv: No such file or directory." in " ".join(run.stderr.split())
+    assert "Errno" not in run.stderr

@@ -7,7 +7,6 @@ import typer
 
 from szoht.ask_tell import AskTell
 from szoht.cli import options
-from szoht.errors import SzohtError
 from szoht.oracle import OnError
 from szoht.programs import as_json_point
 from szoht.remote import Point, begin, waiting
@@ -36,30 +35,25 @@ def ask(
     limit: Annotated[int | None, typer.Option("--limit", help="Points to print at most.")] = None,
 ) -> None:
     """Print the points that wait for a value, one JSON object per line; none once the run ended."""
-    try:
-        with Store(store, create=new) as file:
-            if new:
-                run = begin(
-                    file,
-                    AskTell(
-                        (start := options.start(dim, x0)),
-                        k=k,
-                        method=method,
-                        options=options.settings(option),
-                        max_queries=budget,
-                        target=target,
-                        rng=seed,
-                        on_error=cast(OnError, on_error),
-                    ),
-                    start,
-                    limits={"max_queries": budget, "target": target},
-                )
-            for point in waiting(file, file.find(run))[:limit]:
-                typer.echo(json.dumps(_line(point, sparse=sparse)))
-    except BrokenPipeError:
-        raise  # whoever reads has seen enough
-    except (SzohtError, OSError) as error:
-        raise typer.BadParameter(str(error)) from error
+    with options.complaints(), Store(store, create=new) as file:
+        if new:
+            run = begin(
+                file,
+                AskTell(
+                    (start := options.start(dim, x0)),
+                    k=k,
+                    method=method,
+                    options=options.settings(option),
+                    max_queries=budget,
+                    target=target,
+                    rng=seed,
+                    on_error=cast(OnError, on_error),
+                ),
+                start,
+                limits={"max_queries": budget, "target": target},
+            )
+        for point in waiting(file, file.find(run))[:limit]:
+            typer.echo(json.dumps(_line(point, sparse=sparse)))
 
 
 def _line(point: Point, *, sparse: bool) -> dict[str, Any]:

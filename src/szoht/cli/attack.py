@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from szoht.errors import MissingExtraError, ParameterError, SzohtError
+from szoht.cli import options
+from szoht.errors import MissingExtraError, ParameterError
 from szoht.types import Vector
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def attack(
     Writes OUTPUT.png, the original, the change and the adversarial image side by side, and
     OUTPUT.json.
     """
-    try:
+    with options.complaints():
         result = _attack(
             model,
             image,
@@ -73,8 +74,6 @@ def attack(
         result.plot().savefig(output.with_suffix(".png"), dpi=150)
         record = json.dumps(result.as_json(), indent=2)
         output.with_suffix(".json").write_text(record + "\n", encoding="utf-8")
-    except (SzohtError, OSError) as error:
-        raise typer.BadParameter(str(error)) from error
     typer.echo(f"written: {output.with_suffix('.png')}, {output.with_suffix('.json')}")
 
 

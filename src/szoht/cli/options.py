@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from szoht import algorithms
-from szoht.errors import ParameterError
+from szoht.errors import ParameterError, SzohtError
 from szoht.executors import Threads
 from szoht.result import Result
 from szoht.types import Vector
@@ -36,6 +36,7 @@ __all__ = [
     "Target",
     "Workers",
     "as_json",
+    "complaints",
     "from_here",
     "load",
     "settings",
@@ -98,6 +99,21 @@ def load(text: str) -> Callable[..., Any]:
         raise ParameterError(f"`function` must be callable; got {text} = {found!r}.")
     function: Callable[..., Any] = found
     return function
+
+
+@contextmanager
+def complaints() -> Iterator[None]:
+    """Show what is wrong with the input as the command line shows its own complaints."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # whoever reads has seen enough
+    except OSError as error:
+        known = error.filename is not None and error.strerror is not None
+        what = f"{error.filename}: {error.strerror}." if known else str(error)
+        raise typer.BadParameter(what) from error
+    except SzohtError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 @contextmanager

@@ -15,7 +15,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from szoht._validate import check_integer
-from szoht.errors import ParameterError, SzohtError
+from szoht.cli import options
+from szoht.errors import ParameterError
 from szoht.problems import load_market, read_market, read_prices, read_returns
 from szoht.problems.assets import Assets
 from szoht.problems.frontier import Solution, Solver, numbers_of_assets, returns_to_try
@@ -84,7 +85,7 @@ def portfolio(
     Per year, risk is multiplied by the square root of --periods and the mean return by --periods;
     the Sharpe ratio is return by volatility, with a riskless return of 0.
     """
-    try:
+    with options.complaints():
         if not periods > 0:
             raise ParameterError(f"`periods` must be a number > 0; got periods={periods}.")
         solver = Solver(
@@ -104,8 +105,6 @@ def portfolio(
         curves = _solve(solver, k, frontier=frontier)
         report = _report(curves, k, periods, objective.value)
         files = _write(report, out) if not as_json else []
-    except (SzohtError, OSError) as error:
-        raise typer.BadParameter(str(error)) from error
     if as_json:
         typer.echo(json.dumps(report, indent=2))
         return

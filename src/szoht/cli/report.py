@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from szoht.cli import options
-from szoht.errors import MissingExtraError, RunMismatchError, SzohtError
+from szoht.errors import MissingExtraError, RunMismatchError
 from szoht.remote import replay
 from szoht.reporting.run_report import (
     draw_run,
@@ -29,7 +29,7 @@ def report(
     ] = None,
 ) -> None:
     """Say what happened in a stored run, without evaluating anything."""
-    try:
+    with options.complaints():
         with Store(store, create=False) as file:
             name = file.find(run)
             (summary,) = [known for known in file.runs() if known.name == name]
@@ -49,5 +49,3 @@ def report(
                 typer.echo(str(error), err=True)
             else:
                 typer.echo(f"wrote {out / 'history.png'}")
-    except (SzohtError, OSError) as error:
-        raise typer.BadParameter(str(error)) from error

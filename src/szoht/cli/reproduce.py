@@ -18,7 +18,7 @@ from rich.progress import (
 from rich.table import Table
 
 from szoht import experiments
-from szoht.errors import SzohtError
+from szoht.cli import options
 from szoht.experiments.experiment import Job
 from szoht.experiments.report import summary
 from szoht.experiments.reproduce import Watch
@@ -50,16 +50,17 @@ def reproduce(
     """
     console = Console()
     try:
-        for name in _with_grid(names) if tune else ():
+        with options.complaints():
+            for name in _with_grid(names) if tune else ():
+                with _bar(console) as watch:
+                    found = experiments.tune(
+                        name, quick=quick, out=out, workers=workers, watch=watch
+                    )
+                console.print(f"wrote {found}", soft_wrap=True)
             with _bar(console) as watch:
-                found = experiments.tune(name, quick=quick, out=out, workers=workers, watch=watch)
-            console.print(f"wrote {found}", soft_wrap=True)
-        with _bar(console) as watch:
-            report = experiments.reproduce(
-                names, quick=quick, seeds=seeds, out=out, workers=workers, watch=watch
-            )
-    except (SzohtError, OSError) as error:
-        raise typer.BadParameter(str(error)) from error
+                report = experiments.reproduce(
+                    names, quick=quick, seeds=seeds, out=out, workers=workers, watch=watch
+                )
     except KeyboardInterrupt:
         console.print(f"Stopped. Finished curves are kept in {out}; the same command goes on.")
         raise typer.Exit(code=130) from None

@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from szoht.cli import options
-from szoht.errors import SzohtError
 from szoht.programs import Program
 from szoht.resuming import resume as go_on
 from szoht.store import Store
@@ -33,7 +32,7 @@ def resume(
 
     A run of a program starts that program again: resume only what you would have started yourself.
     """
-    try:
+    with options.complaints():
         with Store(store, create=False) as file, options.from_here():
             name = file.find(run)
             source = file.settings(name).source
@@ -50,5 +49,3 @@ def resume(
                 progress=not quiet,
             )
         options.show(result, output)
-    except (SzohtError, OSError) as error:
-        raise typer.BadParameter(str(error)) from error

@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table
 
 from szoht.cli import options
-from szoht.errors import SzohtError
 from szoht.store import RunSummary, Store
 
 __all__ = ["runs"]
@@ -28,11 +27,8 @@ def runs(
     as_lines: Annotated[bool, typer.Option("--json", help="One JSON object per run.")] = False,
 ) -> None:
     """List the runs of a store."""
-    try:
-        with Store(store, create=False) as file:
-            found = file.runs()
-    except (SzohtError, OSError) as error:
-        raise typer.BadParameter(str(error)) from error
+    with options.complaints(), Store(store, create=False) as file:
+        found = file.runs()
     if as_lines:
         for summary in found:
             typer.echo(json.dumps(asdict(summary)))

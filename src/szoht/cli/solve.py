@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from szoht.cli import options
-from szoht.errors import ParameterError, SzohtError
+from szoht.errors import ParameterError
 from szoht.optimize import minimize
 from szoht.oracle import OnError
 from szoht.programs import Format, Program
@@ -62,7 +62,7 @@ def solve(
     output: options.Output = None,
 ) -> None:
     """Minimise a Python function, or what a program computes, under a sparsity constraint."""
-    try:
+    with options.complaints():
         given = command and Program(
             command=command,
             input=cast(Format, input_format),
@@ -87,8 +87,6 @@ def solve(
             store=store,
         )
         options.show(result, output)
-    except (SzohtError, OSError) as error:
-        raise typer.BadParameter(str(error)) from error
 
 
 def _objective(function: str | None, program: Program | None) -> Callable[..., Any]:

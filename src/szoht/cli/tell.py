@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from szoht.cli import options
-from szoht.errors import ParameterError, SzohtError
+from szoht.errors import ParameterError
 from szoht.remote import PointId, Reply, Told, answer
 from szoht.store import Store
 
@@ -27,15 +27,12 @@ def tell(
 
     A point that could not be evaluated has the value null, or says why: {"id": ..., "error": ...}.
     """
-    try:
-        with Store(store, create=False) as file:
-            text = answers.read_text() if answers else typer.get_text_stream("stdin").read()
-            replies, bad = _replies(text)
-            for run in sorted({reply.id.run for reply in replies}):
-                told = answer(file, run, [reply for reply in replies if reply.id.run == run])
-                bad |= _show(run, told)
-    except (SzohtError, OSError) as error:
-        raise typer.BadParameter(str(error)) from error
+    with options.complaints(), Store(store, create=False) as file:
+        text = answers.read_text() if answers else typer.get_text_stream("stdin").read()
+        replies, bad = _replies(text)
+        for run in sorted({reply.id.run for reply in replies}):
+            told = answer(file, run, [reply for reply in replies if reply.id.run == run])
+            bad |= _show(run, told)
     if bad:
         raise typer.Exit(code=1)
 

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from szoht.errors import SzohtError
+from szoht.cli import options
 from szoht.reporting.drawing import save_figure
 from szoht.reporting.theory_figures import contraction_figure, estimator_figure
 from szoht.theory import (
@@ -84,7 +84,7 @@ def theory(
     console = Console()
     size = d if support_size is None else support_size
     chosen: Version = "paper" if version is _Version.PAPER else "corrected"
-    try:
+    with options.complaints():
         console.print(_requirements(d, k_star, kappa, size))
         kept = _kept(d, k_star, kappa) if k is None else k
         directions = q or _ladder(d, kept, k_star, size)
@@ -106,8 +106,6 @@ def theory(
             console.print(f"wrote {save_figure(figure, plot)}", soft_wrap=True)
         if picture is not None:
             console.print(f"wrote {save_figure(estimator_figure(), picture)}", soft_wrap=True)
-    except (SzohtError, OSError) as error:
-        raise typer.BadParameter(str(error)) from error
 
 
 def _requirements(d: int, k_star: int, kappa: float, support_size: int) -> Table:
