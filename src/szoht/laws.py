@@ -103,9 +103,8 @@ class OrthogonalLaw:
         return np.tile(supports, (per_support, 1))[:count]
 
 
-@dataclass(frozen=True, kw_only=True)
-class GaussianLaw:
-    """Standard normal vectors: E[u u^T] = I."""
+class _Everywhere:
+    """What laws have in common whose directions move all coordinates."""
 
     def block_rows(self, d: int, count: int) -> int:
         """Return how many directions share one address."""
@@ -115,6 +114,11 @@ class GaussianLaw:
     def width(self, d: int) -> int:
         """Return how many coordinates one direction moves: all."""
         return d
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianLaw(_Everywhere):
+    """Standard normal vectors: E[u u^T] = I."""
 
     def draw(self, generator: np.random.Generator, *, d: int, out: Vector) -> Indices | None:
         """Draw independent standard normal entries."""
@@ -124,17 +128,8 @@ class GaussianLaw:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RademacherLaw:
+class RademacherLaw(_Everywhere):
     """Vectors of independent random signs: E[u u^T] = I, and every entry is +1 or -1."""
-
-    def block_rows(self, d: int, count: int) -> int:
-        """Return how many directions share one address."""
-        del count
-        return rows_per_block(d)
-
-    def width(self, d: int) -> int:
-        """Return how many coordinates one direction moves: all."""
-        return d
 
     def draw(self, generator: np.random.Generator, *, d: int, out: Vector) -> Indices | None:
         """Draw independent signs."""
