@@ -16,6 +16,7 @@ from szoht.algorithms.automatic.recover import gather, recover
 from szoht.algorithms.automatic.restricted import Problem, conditional, exchanged, minimise_on
 from szoht.algorithms.automatic.restricted import free_slopes as resting
 from szoht.algorithms.automatic.search import Search
+from szoht.algorithms.automatic.solver import _cut_down
 from szoht.directions import Drawn
 from szoht.laws import RademacherLaw
 from szoht.queries import Answer, Plan
@@ -271,6 +272,10 @@ def test_a_hopeless_solve_is_given_up():
     )
     assert np.array_equal(given_up.point.x, np.zeros(4))
     assert len(few) == 4
+    patient = minimise_on(
+        notebook(4), start, np.arange(4), inverse=1e-3 * guess, goal=5.5, patient=True, **settings
+    )
+    assert np.allclose(drive(patient, f)[0].point.x, 1, atol=1e-4)
     reached, _ = drive(
         minimise_on(notebook(4), start, np.arange(4), inverse=guess, goal=5.5, **settings), f
     )
@@ -423,6 +428,23 @@ def searching(f, x, k, slopes):
         notebook=notebook(x.size), operator=Sparse(k), gauge=gauge, start=start, slopes=slopes
     )
     return search, start
+
+
+def test_a_leap_hands_on_the_curvature_that_it_learnt():
+    """On all candidates first, then on the k largest, then from the old support to the new."""
+    h = np.array([1.0, 100.0, 10.0, 1.0, 1.0])
+    y = np.array([1.0, 1.0, 1.0, 1e-3, 1e-3])
+
+    def f(x):
+        return 0.5 * float(h @ (x - y) ** 2)
+
+    search, start = searching(f, np.zeros(5), 3, -h * y)
+    cut, inverse = drive(_cut_down(search, start, np.arange(5), search.slopes), f)[0]
+    assert np.flatnonzero(cut.x).tolist() == [0, 1, 2]
+    assert np.allclose(inverse[1, 1], 0.01, rtol=0.05)
+    search.inverse = inverse
+    assert np.array_equal(search.carried(np.arange(3), np.arange(3)), inverse)
+    assert search.carried(np.arange(2), np.arange(3)) is None
 
 
 def test_a_splice_sees_what_the_others_can_take_over():

@@ -7,9 +7,9 @@ import numpy as np
 
 from szoht._random import Purpose
 from szoht.algorithms.automatic.measure import Point, Talk, value_at
-from szoht.algorithms.automatic.restricted import Solved, conditional, exchanged
+from szoht.algorithms.automatic.restricted import Solved, conditional
 from szoht.algorithms.automatic.search import Search
-from szoht.types import Indices, Vector
+from szoht.types import Indices
 
 __all__ = ["drop_smallest", "kick", "splice", "swap"]
 
@@ -42,7 +42,7 @@ def splice(search: Search, point: Point, count: int) -> Talk[Point]:
         wide,
         accuracy=ACCURACY,
         slopes=search.known_slopes(wide) if search.exact else None,
-        inverse=_carried(search, support, wide),
+        inverse=search.carried(support, wide),
         steps=WIDE_STEPS,
     )
     while wide.size > search.k:
@@ -74,20 +74,19 @@ def drop_smallest(
     return again, left
 
 
-def _carried(search: Search, before: Indices, after: Indices) -> Vector | None:
-    inverse = search.inverse_on(before)
-    return None if inverse is None else exchanged(inverse, before, after)
+def swap(search: Search, point: Point, *, afresh: bool = False) -> Talk[Point]:
+    """Exchange the smallest coordinates for the steepest ones: several at once, then one by one.
 
-
-def swap(search: Search, point: Point) -> Talk[Point]:
-    """Exchange the smallest coordinates for the steepest ones: several at once, then one by one."""
+    If ``afresh``, each solve begins with a long step, whatever is known of the curvature: that is
+    how a coordinate is found whose slope shows little of what lies behind it.
+    """
     assert search.slopes is not None, "slopes have just been measured"  # noqa: S101
     support = np.flatnonzero(point.x)
     drops = support[np.argsort(np.abs(point.x[support]), kind="stable")]
     adds = search.steepest(search.slopes, support, max(2 * search.k, PAIRS))
     adds = adds[np.argsort(-np.abs(search.slopes[adds]), kind="stable")]
     for out, new in _exchanges(drops, adds):
-        better = yield from _exchange(search, point, out, new)
+        better = yield from _exchange(search, point, out, new, afresh=afresh)
         if search.worth(point, better):
             search.notebook.explain(f"coordinates {out} exchanged for {new}.")
             return better
@@ -104,7 +103,9 @@ def _exchanges(drops: Indices, adds: Indices) -> Iterator[tuple[Indices, Indices
         yield drops[i : i + 1], adds[j : j + 1]
 
 
-def _exchange(search: Search, point: Point, out: Indices, new: Indices) -> Talk[Point]:
+def _exchange(
+    search: Search, point: Point, out: Indices, new: Indices, *, afresh: bool
+) -> Talk[Point]:
     support = np.flatnonzero(point.x)
     x = point.x.copy()
     x[out] = 0.0
@@ -116,7 +117,7 @@ def _exchange(search: Search, point: Point, out: Indices, new: Indices) -> Talk[
         start,
         other,
         accuracy=ACCURACY,
-        inverse=_carried(search, support, other),
+        inverse=None if afresh else search.carried(support, other),
         goal=point.value,
     )
     return search.settle(point, solved)

@@ -137,7 +137,7 @@ def _down(search: Search) -> Talk[None]:
     """Drop the smallest non-zeros and solve again, from the largest k down to 1."""
     last = search.notebook.path[-1]
     support = np.flatnonzero(last.x)
-    solved = Solved(Point(last.x, last.fun), search.inverse_on(support))
+    solved = Solved(Point(last.x, last.fun), search.carried(support, support))
     while support.size > 1:
         number = 1 if support.size <= ONE_BY_ONE else math.ceil(support.size / SHARE)
         search.operator = Sparse(support.size - number)

@@ -46,25 +46,28 @@ def minimise_on(
     inverse: Vector | None = None,
     goal: float = -np.inf,
     feasible: bool = True,
+    patient: bool = False,
 ) -> Talk[Solved]:
     """Run BFGS on the coordinates ``support``, each gradient by one difference per coordinate.
 
     Stops after ``steps`` steps, when the gradient has shrunk to ``accuracy`` of the first, or when
     a step gains no more than the noise. ``slopes`` is the gradient at the start, if known, and
     ``inverse`` a guess of the inverse Hessian. With a ``goal``, stops as soon as the
-    quadratic model leaves no hope to reach it. ``feasible`` says whether the points may
-    be kept as solutions. Coordinates at a bound that the gradient pushes against are left there.
+    quadratic model leaves no hope to reach it, but if ``patient`` not before the first step.
+    ``feasible`` says whether the points may be kept as solutions. Coordinates at a bound that the
+    gradient pushes against are left there.
     """
     problem = Problem(notebook, support, *bounds)
     point = start
     if slopes is None:
         slopes = yield from axis_slopes(notebook, point, gauge, support)
     first = float(np.linalg.norm(slopes))
-    for _ in range(steps):
+    for step in range(steps):
         free = free_slopes(problem, point.x, slopes)
         direction = -free if inverse is None else np.where(free != 0, -(inverse @ free), 0.0)
         slope = float(direction @ slopes)
-        hopeless = inverse is not None and point.value + HOPE * slope > goal > -np.inf
+        judged = inverse is not None and (step > 0 or not patient)
+        hopeless = judged and point.value + HOPE * slope > goal > -np.inf
         if not slope < 0 or hopeless:
             break
         scale = _first_length(point, support, slopes) if inverse is None else 1.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from szoht.algorithms.automatic.measure import Gauge, Point, Talk
 from szoht.algorithms.automatic.recover import Evidence
-from szoht.algorithms.automatic.restricted import Solved, minimise_on
+from szoht.algorithms.automatic.restricted import Solved, exchanged, minimise_on
 from szoht.operators import Sparse, SparseBox
 from szoht.operators.base import largest
 from szoht.scripted import Notebook
@@ -94,10 +94,11 @@ class Search:
         least = max(share, TRIFLE * self.scale, 2 * self.gauge.noise, self.least)
         return before.value - after.value > least
 
-    def inverse_on(self, support: Indices) -> Vector | None:
-        """Return what is known of the inverse Hessian on a support of that size."""
-        known = self.inverse is not None and self.inverse.shape[0] == support.size
-        return self.inverse if known else None
+    def carried(self, before: Indices, after: Indices) -> Vector | None:
+        """Return what is known of the inverse Hessian on ``before``, carried over to ``after``."""
+        if self.inverse is None or self.inverse.shape[0] != before.size or not before.size:
+            return None
+        return exchanged(self.inverse, before, after)
 
     def settle(self, point: Point, solved: Solved) -> Point:
         """Return the better of a point and the end of a solve, keeping what the solve learnt."""
@@ -126,6 +127,7 @@ class Search:
         inverse: Vector | None = None,
         goal: float = -math.inf,
         steps: int = STEPS,
+        patient: bool = False,
     ) -> Talk[Solved]:
         """Minimise over ``support``; see `minimise_on`."""
         feasible = support.size <= self.k
@@ -142,6 +144,7 @@ class Search:
                 inverse=inverse,
                 goal=goal,
                 feasible=feasible,
+                patient=patient,
             )
         )
 

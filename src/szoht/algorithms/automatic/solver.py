@@ -11,11 +11,12 @@ from szoht.algorithms.automatic.candidates import find_candidates
 from szoht.algorithms.automatic.exchange import kick, splice, swap
 from szoht.algorithms.automatic.gauge import choose_gauge, finer
 from szoht.algorithms.automatic.measure import Point, Talk, value_at
+from szoht.algorithms.automatic.restricted import conditional
 from szoht.algorithms.automatic.samples import first_size, part, sizes
 from szoht.algorithms.automatic.search import Candidates, Search
 from szoht.operators import Sparse, SparseBox
 from szoht.scripted import Conversation, Notebook, Scripted
-from szoht.types import Sample
+from szoht.types import Indices, Sample, Vector
 
 __all__ = ["Auto", "begin", "descend", "search_thoroughly"]
 
@@ -135,6 +136,7 @@ def _moves(search: Search, point: Point, found: Candidates) -> tuple[Move, ...]:
         partial(swap, search, point),
         partial(splice, search, point, several),
         partial(splice, search, point, few),
+        partial(swap, search, point, afresh=True),
     )
 
 
@@ -142,17 +144,11 @@ def _leap(search: Search, point: Point, found: Candidates) -> Talk[Point]:
     """Solve with all candidates, keep the k largest, solve again."""
     current = np.flatnonzero(point.x)
     support = np.union1d(current, found.support)
-    trial, slopes = point, found.slopes
-    if support.size > search.k:
-        steps = search.looking // (WIDE_STEPS * support.size)
-        accuracy = NARROW if steps > WIDE_STEPS else WIDE
-        wide = yield from search.solve(
-            point, support, accuracy=accuracy, slopes=slopes, steps=max(WIDE_STEPS, steps)
-        )
-        x = search.operator.prox(wide.point.x, 0.0)
-        trial = Point(x, (yield from value_at(search.notebook, x)))
-        search.notebook.note(trial.x, trial.value)
-        support, slopes = np.flatnonzero(x), None
+    if support.size <= search.k:
+        trial, slopes, inverse = point, found.slopes, search.carried(current, support)
+    else:
+        trial, inverse = yield from _cut_down(search, point, support, found.slopes)
+        support, slopes = np.flatnonzero(trial.x), None
     if support.size == 0 or math.isnan(trial.value):
         return point
     solved = yield from search.solve(
@@ -160,9 +156,31 @@ def _leap(search: Search, point: Point, found: Candidates) -> Talk[Point]:
         support,
         accuracy=POLISH if np.array_equal(support, current) else NARROW,
         slopes=slopes,
+        inverse=inverse,
         goal=point.value,
+        patient=True,
     )
     return search.settle(point, solved)
+
+
+def _cut_down(
+    search: Search, point: Point, wide: Indices, slopes: Vector | None
+) -> Talk[tuple[Point, Vector | None]]:
+    """Solve over more than k coordinates and keep the k largest, with the curvature on them."""
+    steps = search.looking // (WIDE_STEPS * wide.size)
+    solved = yield from search.solve(
+        point,
+        wide,
+        accuracy=NARROW if steps > WIDE_STEPS else WIDE,
+        slopes=slopes,
+        steps=max(WIDE_STEPS, steps),
+    )
+    x = search.operator.prox(solved.point.x, 0.0)
+    trial = Point(x, (yield from value_at(search.notebook, x)))
+    search.notebook.note(trial.x, trial.value)
+    if solved.inverse is None:
+        return trial, None
+    return trial, conditional(solved.inverse, np.flatnonzero(x[wide]))
 
 
 def _enlarge(search: Search, point: Point, size: int) -> Talk[Point]:
