@@ -6,6 +6,7 @@ import pytest
 from reference.sparse_rs import share_of, sparse_rs
 from szoht import GroupSparse, SparseBox, algorithms, minimize
 from szoht._random import Key, Purpose
+from szoht.algorithms.corner_search import Held
 from szoht.algorithms.corners import Corners
 from szoht.algorithms.slope_model import NEAREST, SlopeModel, SlopePrior
 from szoht.algorithms.sparse_rs import exchange, exchange_share
@@ -88,6 +89,21 @@ def test_all_units_in_use(method):
     assert result.fun < 0.7 * sum(
         min(bent(np.eye(12)[i] * b[i]) for b in (LOW, HIGH)) for i in range(12)
     )
+
+
+@pytest.mark.parametrize("method", ["sparse_rs", "corner_search"])
+def test_a_constant_added_to_f_changes_nothing(method):
+    """What counts is how values differ from each other, and from the value at zero."""
+    asked = {0.0: [], 64.0: []}
+    for constant, points in asked.items():
+
+        def fun(x, constant=constant, points=points):
+            points.append(x.copy())
+            return constant + bent(x)
+
+        box = SparseBox(4, low=LOW, high=HIGH)
+        minimize(fun, np.zeros(12), constraint=box, method=method, max_queries=60, rng=3)
+    assert np.array_equal(asked[0.0], asked[64.0])
 
 
 @pytest.mark.parametrize("method", ["sparse_rs", "corner_search"])
@@ -227,6 +243,106 @@ def test_corners_of_groups():
     assert corners.far.tolist() == [-1, 2, 0.7, -3]
     moved = corners.exchanged(np.array([1.0, 0, 1, 0]), np.array([0]), np.array([1]), corners.far)
     assert moved.tolist() == [0, 2, 0, -3]
+
+
+def asked_by_corner_search(fun, operator, *, d, queries, **options):
+    """Return the points at corners that were asked for, in order, and the result."""
+    asked = []
+
+    def watched(x):
+        asked.append(x.copy())
+        return fun(x)
+
+    result = minimize(
+        watched,
+        np.zeros(d),
+        constraint=operator,
+        method="corner_search",
+        options=options,
+        max_queries=queries,
+        on_error="skip",
+        rng=0,
+    )
+    assert not asked[0].any()
+    return np.array(asked[1:]), result
+
+
+RAMP = np.linspace(1.0, 3.0, 12)
+BOX = SparseBox(4, low=-1.0, high=1.0)
+
+
+def test_the_point_that_is_held_is_not_asked_for_again():
+    points, _ = asked_by_corner_search(lambda x: float(RAMP @ x), BOX, d=12, queries=200)
+    values = points @ RAMP
+    held = [points[np.argmin(values[:i])] for i in range(1, len(points))]
+    assert not any(np.array_equal(x, best) for x, best in zip(points[1:], held, strict=True))
+
+
+def test_zero_is_remembered_too():
+    _, result = asked_by_corner_search(lambda x: float(np.abs(x).sum()), BOX, d=12, queries=50)
+    assert result.fun == 0
+    assert not result.x.any()
+
+
+def test_a_model_that_is_sure_of_itself_is_not_trusted_for_ever():
+    """In the end every second exchange gives up one of four units at random, the best included."""
+    points, _ = asked_by_corner_search(
+        lambda x: float(RAMP @ x), BOX, d=12, queries=300, noise=1e-6
+    )
+    given_up = np.mean(points[100:, 11] == 0)
+    assert given_up == pytest.approx(1 / 8, abs=5 * np.sqrt(1 / 8 * 7 / 8 / 200))
+
+
+def test_exchanges_at_random_choose_no_corner_at_zero():
+    operator = SparseBox(4, low=0.0, high=1.0)
+    points, _ = asked_by_corner_search(lambda x: -float(RAMP @ x), operator, d=12, queries=200)
+    assert np.mean(np.count_nonzero(points, axis=1) == 4) > 0.95
+
+
+def test_fewer_units_are_exchanged_the_longer_nothing_is_gained():
+    answers = iter([2.0, 0.0])
+    points, _ = asked_by_corner_search(
+        lambda x: next(answers, 1.0),
+        SparseBox(20, low=-1.0, high=1.0),
+        d=60,
+        queries=80,
+        share=0.5,
+    )
+    for in_vain, x in enumerate(points[1:]):
+        exchanged = np.count_nonzero((x != 0) & (points[0] == 0))
+        assert 1 <= exchanged <= max(int(0.5 * 0.5 ** (in_vain / 10) * 20), 1)
+    assert np.count_nonzero((points[1] != 0) & (points[0] == 0)) > 5
+
+
+def test_failed_values_teach_the_model_nothing():
+    slopes = np.random.default_rng(6).standard_normal(100)
+    calls = []
+
+    def fun(x):
+        calls.append(1)
+        return float("nan") if len(calls) % 10 == 5 else float(slopes @ x)
+
+    operator = SparseBox(5, low=-1.0, high=1.0)
+    _, result = asked_by_corner_search(fun, operator, d=100, queries=300)
+    assert result.fun < -0.9 * np.sort(np.abs(slopes))[-5:].sum()
+
+
+def test_an_exchange_lowers_the_model_as_much_as_any_of_its_size():
+    """Of 2,000 units 40 are held, and twelve may go: the least useful for the most useful."""
+    rng = np.random.default_rng(7)
+    slopes, units = rng.standard_normal(2_000), rng.permutation(2_000)[:40]
+    search = algorithms.corner_search(constraint=SparseBox(40, low=-1.0, high=1.0))
+    corners = Corners.of(search.operator, 2_000)
+    x = np.zeros(2_000)
+    x[units] = rng.choice([-1.0, 1.0], 40)
+    # some of them are better than any that could come in
+    slopes[units[:32]] = -9.0 * x[units[:32]]
+    after = search._guided(corners, slopes, Held(x, units), 0)
+    outside = np.delete(np.abs(slopes), units)
+    now = np.sort(-slopes[units] * x[units])
+    gains = np.sort(outside)[::-1][:12] - now[:12]
+    assert slopes @ after.x == pytest.approx(slopes @ x - gains[gains > 0].sum())
+    assert np.array_equal(np.sort(after.units), np.flatnonzero(after.x))
 
 
 def test_corner_search_needs_fewer_queries_than_random_search():
