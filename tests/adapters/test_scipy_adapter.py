@@ -86,7 +86,7 @@ def test_both_forms_of_callback():
     def compare(intermediate_result):
         assert intermediate_result.fun == fun(intermediate_result.x)
 
-    noisy = szoht.scipy_method(k=2, method=szoht.algorithms.szoht(k=2, q=3, step_size=0.3))
+    noisy = szoht.scipy_method(method=szoht.algorithms.szoht(k=2, q=3, step_size=0.3))
     assert run(method=noisy, callback=compare).nit > 10
 
     def stop(intermediate_result):

@@ -8,7 +8,7 @@ from szoht import GroupSparse, SparseBox, algorithms, minimize
 from szoht._random import Key, Purpose
 from szoht.algorithms.corner_search import Held
 from szoht.algorithms.corners import Corners
-from szoht.algorithms.slope_model import NEAREST, SlopeModel, SlopePrior
+from szoht.algorithms.slope_model import NEAREST, SlopeModel, SlopePrior, _solve
 from szoht.algorithms.sparse_rs import exchange, exchange_share
 from szoht.errors import ParameterError
 
@@ -23,12 +23,16 @@ def bent(x):
 
 @pytest.mark.parametrize("size", [1, 3])
 def test_sparse_rs_equals_its_description(size):
+    """With values that are often equal: a point that is no better is not kept."""
     k, horizon = 4 if size == 1 else 2, 80
     asked = []
 
+    def rounded(x):
+        return round(2 * bent(x)) / 2
+
     def fun(x):
         asked.append(x.copy())
-        return bent(x)
+        return rounded(x)
 
     operator = (
         SparseBox(k, low=LOW, high=HIGH)
@@ -46,9 +50,8 @@ def test_sparse_rs_equals_its_description(size):
     )
     groups = np.arange(12).reshape(-1, size).tolist()
     generator = Key(seed=7, iteration=1).generator(Purpose.DIRECTIONS)
-    points, best = sparse_rs(
-        bent, groups, LOW, HIGH, k, share=0.8, horizon=horizon, queries=horizon, generator=generator
-    )
+    limits = {"share": 0.8, "horizon": horizon, "queries": horizon}
+    points, best = sparse_rs(rounded, groups, LOW, HIGH, k, generator=generator, **limits)
     assert np.array_equal(asked, points)
     assert np.array_equal(result.history["best"], best)
     assert result.nfev == horizon
@@ -73,6 +76,9 @@ def test_exchanges_are_uniform_and_without_repetition():
     assert np.abs(came[[0, 1, 3, 4, 6]] - expected).max() < 5 * np.sqrt(expected)
     places, into = exchange(generator, np.arange(3), 3, 2)
     assert np.array_equal(into, np.arange(3)[places])  # nobody is outside
+    places, into = exchange(generator, np.array([4, 0, 1, 3]), 5, 3)
+    assert len(places) == 1
+    assert into.tolist() == [2]  # only one is
 
 
 @pytest.mark.parametrize("method", ["sparse_rs", "corner_search"])
@@ -107,6 +113,27 @@ def test_a_constant_added_to_f_changes_nothing(method):
 
 
 @pytest.mark.parametrize("method", ["sparse_rs", "corner_search"])
+def test_a_finite_sum_is_taken_as_a_whole(method):
+    """Values of different samples could not be compared."""
+    seen = []
+
+    def fun(x, sample):
+        seen.append(sample)
+        return bent(x) + float(np.sum(sample))
+
+    minimize(
+        fun,
+        np.zeros(12),
+        constraint=SparseBox(4, low=LOW, high=HIGH),
+        method=method,
+        n_samples=5,
+        max_queries=100,
+        rng=3,
+    )
+    assert all(np.array_equal(sample, np.arange(5)) for sample in seen)
+
+
+@pytest.mark.parametrize("method", ["sparse_rs", "corner_search"])
 def test_failed_points_are_never_kept(method):
     def fun(x):
         return bent(x) if x[3] == 0 else float("nan")
@@ -123,6 +150,26 @@ def test_failed_points_are_never_kept(method):
     assert result.x[3] == 0
     assert np.isfinite(result.fun)
     assert result.counts.failures > 0
+
+
+@pytest.mark.parametrize("method", ["sparse_rs", "corner_search"])
+def test_a_failure_at_the_first_point_is_no_obstacle(method):
+    calls = []
+
+    def fun(x):
+        calls.append(x.any())
+        return bent(x) if sum(calls) > 1 else float("nan")
+
+    result = minimize(
+        fun,
+        np.zeros(12),
+        constraint=SparseBox(4, low=LOW, high=HIGH),
+        method=method,
+        max_queries=150,
+        on_error="skip",
+        rng=3,
+    )
+    assert result.fun < 0.9 * sum(np.sort(np.minimum(SLOPES * LOW, SLOPES * HIGH))[:4])
 
 
 @pytest.mark.parametrize("method", ["sparse_rs", "corner_search"])
@@ -224,6 +271,25 @@ def test_the_posterior_has_the_mean_of_dense_algebra():
     error = np.sqrt(np.diag(left) / 4_000)
     assert (np.abs(draws.mean(axis=0) - mean) <= 5 * error).all()
     assert np.allclose(draws.var(axis=0), np.diag(left), rtol=0.15)
+
+
+def test_one_value_is_enough_to_learn_from():
+    model = SlopeModel(prior=prior(), noise=0.3, window=20)
+    x = np.eye(60)[7] - np.eye(60)[30]
+    model.add(x, -2.0)
+    generator = np.random.default_rng(5)
+    along = [model.draw(generator) @ x for _ in range(200)]
+    assert np.mean(np.array(along) < 0) > 0.9
+
+
+def test_systems_are_solved_to_the_tolerance():
+    """Points that overlap much, as those of a search do, with little noise."""
+    rng = np.random.default_rng(8)
+    points = np.abs(rng.standard_normal((50, 60)))
+    gram, variance = points @ points.T, rng.uniform(0.5, 50.0, 50)
+    right = rng.standard_normal(50)
+    exact = np.linalg.solve(gram + np.diag(variance), right)
+    assert _solve(gram, variance, right) == pytest.approx(exact, abs=2e-3 * np.abs(exact).max())
 
 
 def test_the_window_forgets_high_values_but_none_of_the_newest():
