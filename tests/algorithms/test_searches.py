@@ -389,17 +389,17 @@ def test_failed_values_teach_the_model_nothing():
         return float("nan") if len(calls) % 10 == 5 else float(slopes @ x)
 
     operator = SparseBox(5, low=-1.0, high=1.0)
-    _, result = asked_by_corner_search(fun, operator, d=100, queries=300)
-    assert result.fun < -0.9 * np.sort(np.abs(slopes))[-5:].sum()
+    _, result = asked_by_corner_search(fun, operator, d=100, queries=80)
+    assert result.fun < -0.7 * np.sort(np.abs(slopes))[-5:].sum()
 
 
 def test_an_exchange_lowers_the_model_as_much_as_any_of_its_size():
-    """Of 2,000 units 40 are held, and twelve may go: the least useful for the most useful."""
+    """Of 20,000 units 40 are held, and twelve may go: the least useful for the most useful."""
     rng = np.random.default_rng(7)
-    slopes, units = rng.standard_normal(2_000), rng.permutation(2_000)[:40]
+    slopes, units = rng.standard_normal(20_000), rng.permutation(20_000)[:40]
     search = algorithms.corner_search(constraint=SparseBox(40, low=-1.0, high=1.0))
-    corners = Corners.of(search.operator, 2_000)
-    x = np.zeros(2_000)
+    corners = Corners.of(search.operator, 20_000)
+    x = np.zeros(20_000)
     x[units] = rng.choice([-1.0, 1.0], 40)
     # some of them are better than any that could come in
     slopes[units[:32]] = -9.0 * x[units[:32]]
