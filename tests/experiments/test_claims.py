@@ -571,3 +571,10 @@ def test_projections_are_measured_with_the_most_directions():
     assert measured("projection", "last", curves, column="error").value == 6
     ratio = measured("projection", "ratio", curves, upper="error", lower="error_on_f")
     assert ratio.value == 3
+
+
+def test_over_seeds_the_median_is_taken_and_the_range_shown():
+    curves = {"estimates": [{"error": [9, last]} for last in (5, 1, 2, 9, 3)]}
+    one = measured("projection", "last", curves, column="error")
+    assert (one.value, one.low, one.high) == (3, 1, 9)
+    assert one.text == "3 (1 to 9, 5 seeds)"
