@@ -421,10 +421,10 @@ def test_the_grid_search_keeps_the_nearest_and_the_best(monkeypatch):
 
 
 def dimension(crossings, support="all"):
-    """Return curves whose f falls to 0.1 half way, on a logarithmic scale, between two rows."""
+    """Return curves whose f falls to 0.1 between two rows: by a factor 4, and then 2."""
     return {
         f"{support} d={d}": [
-            {"directions": [0, 2 / 3 * n, 4 / 3 * n], "f": [1.0, 0.2, 0.05]} for n in of_seeds
+            {"directions": [0, 0.8 * n, 1.1 * n], "f": [1.0, 0.4, 0.05]} for n in of_seeds
         ]
         for d, of_seeds in crossings.items()
     }
@@ -529,15 +529,22 @@ def conflict(**columns):
 
 
 def test_the_product_passes_one_on_a_logarithmic_scale_of_k():
-    curves = conflict(
-        product=[[1.2, 0.9, 1.1]] * 4, product_exact=[[0.8, 1.2, 1.3]] * 4
-    )  # at 80, and at 20
+    curves = conflict(product=[[1.2, 0.9, 1.3]] * 4, product_exact=[[0.9, 1.3, 1.4]] * 4)
     crossing = measured("conflict", "crossing", curves, q=50)
-    assert crossing.value == pytest.approx(80.0)
+    assert crossing.value == pytest.approx(40 * 4**0.25)
     assert measured("conflict", "predicted", curves, q=50).value == pytest.approx(4.0)
     assert measured("conflict", "smallest_product", curves, q=50).value == 0.9
     with pytest.raises(NotRunError, match="does not pass 1"):
         measured("conflict", "crossing", conflict(product=[[1.2, 1.1, 0.9]] * 4), q=50)
+
+
+def test_a_step_chooses_where_its_error_counts():
+    """On all that it keeps, has and wants: three of four coordinates, with errors 2, 2 and 10."""
+    steps = sys.modules[find("conflict").run.__module__]._steps
+    x, target = np.eye(4)[:2]
+    ratio, error = steps(x, target, np.array([[3.0, 1.0, 10.0, 0.5]]), 1, 1.0)
+    assert error == pytest.approx(2**2 + 2**2 + 10**2)
+    assert ratio == pytest.approx(np.sqrt((1 + 10**2) / 2))
 
 
 def test_the_error_must_fall_with_q_at_every_k():
