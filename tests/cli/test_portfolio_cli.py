@@ -110,7 +110,7 @@ def test_files_as_spreadsheets_write_them(tmp_path):
     assets = read_prices(file)
     assert assets.names == ("A", "B")
     assert np.allclose(assets.returns, [[0.5, 0.125], [1.0, -1 / 3]])
-    file.write_text("\ufeffA,B,C\n1,2,3\n2,3,5\n", encoding="utf-8")
+    file.write_text('\ufeff"A, quoted",B,C\n1,2,3\n2,3,5\n', encoding="utf-8")
     assert read_returns(file).names == ("B", "C")
 
 

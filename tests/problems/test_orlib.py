@@ -189,6 +189,17 @@ def test_impossible_correlations_are_named_with_the_line_that_breaks_them(tmp_pa
         read_market(file)
 
 
+def test_a_pair_that_may_well_be_opposed_is_not_blamed(tmp_path):
+    """Assets 1 and 2 move against each other; it is 3, 4 and 5 that cannot be."""
+    correlation = np.eye(5)
+    for i, j, value in ((0, 1, -0.95), (2, 3, 0.9), (3, 4, 0.9), (2, 4, -0.5)):
+        correlation[i, j] = correlation[j, i] = value
+    file = tmp_path / "impossible.txt"
+    file.write_text("\n".join(lines_of(np.full(5, 0.001), np.full(5, 0.02), correlation)))
+    with pytest.raises(DataError, match=r"that of assets [345] and [345]"):
+        read_market(file)
+
+
 def test_bytes_that_are_no_text(tmp_path):
     file = tmp_path / "binary.txt"
     file.write_bytes(bytes(range(256)))

@@ -335,6 +335,7 @@ def test_the_best_of_several_starts_is_kept_and_all_their_queries_counted(return
         run.value for run in apart[1:3]
     ]
     assert few.solve(2).weights.tolist() == found.weights.tolist()
+    assert (found.result.seed, other.solve(2).result.seed) == (0, 1)
 
 
 def test_more_assets_are_never_worse(returns):
