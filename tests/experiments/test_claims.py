@@ -580,6 +580,13 @@ def test_projections_are_measured_with_the_most_directions():
     assert ratio.value == 3
 
 
+def test_errors_are_relative_to_the_gradient_that_they_belong_to():
+    """The gradient is 13 long, its projection 5."""
+    table = find("projection").run({"gradient": [3.0, 4.0, 12.0], "counts": [10, 100]}, 0)
+    assert table["relative_error"] == pytest.approx(table["error"] / 13)
+    assert table["relative_error_on_f"] == pytest.approx(table["error_on_f"] / 5)
+
+
 def test_over_seeds_the_median_is_taken_and_the_range_shown():
     curves = {"estimates": [{"error": [9, last]} for last in (5, 1, 2, 9, 3)]}
     one = measured("projection", "last", curves, column="error")
