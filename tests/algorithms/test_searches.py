@@ -351,12 +351,12 @@ def test_zero_is_remembered_too():
 
 
 def test_a_model_that_is_sure_of_itself_is_not_trusted_for_ever():
-    """In the end every second exchange gives up one of four units at random, the best included."""
+    """In the end a quarter of the exchanges choose the corner that is worse by the model."""
     points, _ = asked_by_corner_search(
-        lambda x: float(RAMP @ x), BOX, d=12, queries=300, noise=1e-6
+        lambda x: float(RAMP @ x), BOX, d=12, queries=600, noise=1e-6
     )
-    given_up = np.mean(points[100:, 11] == 0)
-    assert given_up == pytest.approx(1 / 8, abs=5 * np.sqrt(1 / 8 * 7 / 8 / 200))
+    worse = np.mean((points[100:] > 0).any(axis=1))
+    assert worse > 1 / 4
 
 
 def test_exchanges_at_random_choose_no_corner_at_zero():
