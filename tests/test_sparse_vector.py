@@ -49,6 +49,15 @@ def test_threshold_keeps_what_the_dense_one_keeps(a, k):
     assert np.array_equal(Sparse(k).prox(a, 1.0).toarray(), Sparse(k).prox(a.toarray(), 1.0))
 
 
+def test_the_largest_entry_is_negative_only_if_all_are():
+    assert SparseVector(2, [0, 1], [-3.0, -2.0]).max() == -2.0
+    assert SparseVector(3, [0, 1], [-3.0, -2.0]).max() == 0.0
+
+
+def test_vectors_of_different_sizes_are_not_equal():
+    assert not np.array_equal(SparseVector(3, [1], [2.0]), SparseVector(4, [1], [2.0]))
+
+
 def test_duplicates_are_added_up_in_the_order_given():
     terms = [1e17, 1.0, -1e17, 3.0]
     assert SparseVector(5, [2, 2, 2, 2], terms).values.tolist() == [((1e17 + 1.0) - 1e17) + 3.0]
@@ -77,6 +86,10 @@ def test_lookup():
         lambda x: x - np.ones(10**9 % 7),
         lambda x: 1 / x,
         lambda x: x + 1,
+        np.add.reduce,
+        np.multiply.reduce,
+        lambda x: np.add(x, x, where=np.array([True])),
+        lambda x: np.multiply(x, 2, out=np.zeros(3)),
     ],
 )
 def test_what_needs_all_entries_raises_with_a_remedy(dense_work):
@@ -100,6 +113,8 @@ def test_immutable_small_and_readable():
     x = SparseVector(10**9, np.arange(12), np.ones(12))
     with pytest.raises(ValueError, match="read-only"):
         x.values[0] = 2.0
+    with pytest.raises(ValueError, match="read-only"):
+        x.indices[0] = 20
     assert len(pickle.dumps(x)) < 1000
     assert np.array_equal(copy.deepcopy(x), x)
     assert repr(x).endswith("9: 1, ...})")

@@ -36,12 +36,36 @@ def test_extra_arguments_reach_the_function():
     assert run(args=(3.0,)).fun == pytest.approx(3 * run().fun, rel=1e-3, abs=1e-9)
 
 
+def test_extra_arguments_reach_the_gradient():
+    method = szoht.scipy_method(k=2, method="iht")
+    seen = []
+
+    def slopes(x, scale):
+        seen.append(scale)
+        return 2 * scale * (x - TARGET)
+
+    result = run(method=method, jac=slopes, args=(0.5,))
+    assert set(seen) == {0.5}
+    assert np.allclose(result.x, TARGET, atol=1e-6)
+
+
+def test_limits_by_the_names_that_scipy_gives_them():
+    method = szoht.scipy_method(k=2, method="szoht")
+    assert 60 < run(method=method, options={"maxfev": 101}).nfev <= 101
+    assert run(method=method, options={"maxiter": 2}).nit == 2
+    with pytest.raises(szoht.errors.ParameterError, match="got 'maxcor'"):
+        run(options={"maxcor": 3})
+
+
 def test_bounds_become_a_sparse_box():
     result = run(bounds=[(-1, None)] * 30)
     assert result.x[17] == -1.0
     assert result.x[3] > 0.5
     result = run(bounds=optimize.Bounds(-0.5, 0.5))
     assert np.abs(result.x).max() <= 0.5
+    result = run(bounds=[(None, 0.25)] * 30)
+    assert result.x[3] == 0.25
+    assert result.x[17] < -0.5
 
 
 def test_first_order_methods_get_the_gradient():
@@ -55,6 +79,15 @@ def test_both_forms_of_callback():
     points = []
     run(callback=points.append)
     assert all(len(np.flatnonzero(point)) <= 2 for point in points)
+    values = [fun(point) for point in points]
+    assert values == sorted(values, reverse=True)  # the best so far, each an array of its own
+    points[-1][:] = 0.0
+
+    def compare(intermediate_result):
+        assert intermediate_result.fun == fun(intermediate_result.x)
+
+    noisy = szoht.scipy_method(method=szoht.algorithms.szoht(k=2, q=3, step_size=0.3))
+    assert run(method=noisy, callback=compare).nit > 10
 
     def stop(intermediate_result):
         if intermediate_result.fun < 1.0:

@@ -25,13 +25,23 @@ IMAGES = IMAGES.astype(np.float32)
 
 def estimator(**settings):
     return art.PyTorchClassifier(
-        model=classifiers.module(),
         loss=torch.nn.CrossEntropyLoss(),
         input_shape=(8, 8),
         nb_classes=10,
         device_type="cpu",
-        **{"clip_values": (0.0, 1.0)} | settings,
+        **{"model": classifiers.module(), "clip_values": (0.0, 1.0)} | settings,
     )
+
+
+class Sixteenths(torch.nn.Module):
+    """The network for images from 0 to 16."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = classifiers.module()
+
+    def forward(self, images):
+        return self.inner(images / 16)
 
 
 def check(before, after, success, k):
@@ -66,6 +76,33 @@ def test_art_with_targets():
         attack.generate(IMAGES)
 
 
+def test_art_takes_the_range_of_the_estimator():
+    model = estimator(model=Sixteenths(), clip_values=(0.0, 16.0))
+    attack = art_adapter.FewPixelAttack(model, k=6, max_queries=600, rng=0)
+    after = attack.generate(16 * IMAGES, LABELS)
+    wrong = model.predict(after).argmax(axis=1) != LABELS
+    check(IMAGES, after / 16, wrong, 6)
+
+
+def test_art_leaves_images_alone_that_resist_or_are_misclassified_before():
+    attack = art_adapter.FewPixelAttack(estimator(), k=1, max_queries=600, rng=0)
+    after = attack.generate(IMAGES, LABELS, max_queries=3)
+    assert [result.nfev for result in attack.results] == [3] * 4
+    assert not any(result.success for result in attack.results)
+    assert np.array_equal(after, IMAGES)
+    after = attack.generate(IMAGES, (LABELS + 1) % 10)
+    assert [result.nfev for result in attack.results] == [0] * 4
+    assert np.array_equal(after, IMAGES)
+
+
+def test_a_target_that_is_the_last_class_may_be_there_already():
+    images, labels = classifiers.right(20)
+    nine = images[labels == 9][:1].astype(np.float32)
+    attack = art_adapter.FewPixelAttack(estimator(), targeted=True, k=6, max_queries=9, rng=0)
+    assert np.array_equal(attack.generate(nine, np.array([9])), nine)
+    assert attack.results[0].queries == 0
+
+
 def test_art_needs_a_range():
     with pytest.raises(ParameterError, match="clip_values"):
         art_adapter.FewPixelAttack(estimator(clip_values=None))
@@ -79,6 +116,27 @@ def test_foolbox():
     assert torch.equal(raw, clipped)
     check(IMAGES, raw.numpy(), success.numpy(), 6)
     assert success.tolist() == [result.success for result in attack.results]
+
+
+def test_foolbox_takes_the_range_of_the_model():
+    model = foolbox.PyTorchModel(Sixteenths().eval(), bounds=(0, 16), device="cpu")
+    attack = foolbox_adapter.FewPixelAttack(k=6, max_queries=600, rng=0)
+    images, labels = torch.from_numpy(16 * IMAGES), torch.from_numpy(LABELS)
+    raw, _, success = attack(model, images, labels, epsilons=None)
+    check(IMAGES, raw.numpy() / 16, success.numpy(), 6)
+
+
+def test_foolbox_leaves_images_alone_that_resist_or_are_misclassified_before():
+    model = foolbox.PyTorchModel(classifiers.module().eval(), bounds=(0, 1), device="cpu")
+    attack = foolbox_adapter.FewPixelAttack(k=1, max_queries=600, rng=0)
+    images, labels = torch.from_numpy(IMAGES), torch.from_numpy(LABELS)
+    raw, _, success = attack(model, images, labels, epsilons=None, max_queries=3)
+    assert [result.nfev for result in attack.results] == [3] * 4
+    assert not success.any()
+    assert torch.equal(raw, images)
+    raw, _, _ = attack(model, images, (labels + 1) % 10, epsilons=None)
+    assert [result.nfev for result in attack.results] == [0] * 4
+    assert torch.equal(raw, images)
 
 
 def test_foolbox_with_targets():

@@ -1,5 +1,6 @@
 """`attack` and `attack_many` on scikit-learn's digits."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import szoht
 from attack import classifiers
 from szoht import algorithms
 from szoht.errors import AnswerShapeError, EvaluationError, ParameterError, ParameterTypeError
-from szoht.problems.attack import AttackStatus
+from szoht.problems.attack import AttackResults, AttackStatus
+from szoht.problems.attack.layout import as_layout
 
 IMAGES, LABELS = classifiers.right(6)
 IMAGE, LABEL = IMAGES[0], int(LABELS[0])
@@ -49,6 +51,21 @@ def test_queries_is_the_number_of_the_first_success():
     assert shown.index(True) + 1 == result.queries == result.nfev
 
 
+def test_what_follows_the_first_success_in_its_batch_is_not_held_against_it():
+    """The newest iterate comes first in a batch, then the points of differences around it."""
+    seen = []
+
+    def model(images):
+        sparse = (np.abs(images - IMAGE) > 0).reshape(len(images), -1).sum(axis=1) <= 8
+        seen.extend((classifiers.logits(images).argmax(axis=1) != LABEL) & sparse)
+        return classifiers.logits(images)
+
+    options = {"mu": 0.1, "q": 30, "step_size": 0.05}
+    result = attacked(model, method="szoht", options=options, max_queries=3_000, k=8)
+    assert result.success
+    assert seen[1:].index(True) + 1 == result.queries < result.nfev
+
+
 def test_points_of_a_difference_are_no_success():
     """Dense probes may well be misclassified; only sparse changes count."""
     options = {"mu": 20.0, "q": 50, "step_size": 1e-9}
@@ -61,6 +78,74 @@ def test_the_same_seed_gives_the_same_attack():
     assert np.array_equal(first.adversarial, second.adversarial)
     assert first.queries == second.queries
     assert attacked(rng=4).seed == 4
+
+
+def test_the_change_keeps_the_range_of_an_image():
+    for unit in ("coordinates", "pixels"):
+        result = attacked(unit=unit)
+        assert np.allclose(IMAGE.ravel() + result.change, result.adversarial.ravel(), atol=1e-15)
+
+
+@pytest.mark.parametrize("unit", ["coordinates", "pixels"])
+def test_a_change_that_is_clipped_in_the_loss_is_free(unit):
+    options = {"mu": 0.3, "q": 30, "step_size": 1.0}
+    result = attacked(
+        method="szoht", options=options, unit=unit, bounds="clip", k=20, max_queries=3_000
+    )
+    assert np.abs(result.change).max() > 1
+
+
+def test_a_function_sees_the_precision_of_the_image():
+    seen = set()
+
+    def model(images):
+        seen.add(images.dtype.name)
+        return classifiers.logits(images)
+
+    attacked(model, IMAGE.astype(np.float32))
+    assert seen == {"float32"}
+    attacked(model, np.round(IMAGE).astype(np.uint8))
+    assert seen == {"float32", "float64"}
+
+
+@pytest.mark.parametrize(
+    ("shape", "channels", "grid"),
+    [
+        ((3, 5, 6), "first", (3, 5, 6)),
+        ((5, 6, 3), "last", (3, 5, 6)),
+        ((5, 6), "none", (1, 5, 6)),
+        ((7,), "none", (1, 1, 7)),
+    ],
+)
+def test_layouts(shape, channels, grid):
+    """A pixel has one number whatever its channel; pixels are counted row by row."""
+    layout = as_layout(shape, None)
+    assert (layout.channels, layout.grid) == (channels, grid)
+    rows = np.arange(grid[1] * grid[2]).reshape(grid[1:])
+    axis = {"first": 0, "last": 2}.get(channels)
+    expected = rows if axis is None else np.stack([rows] * 3, axis=axis)
+    assert np.array_equal(layout.pixels.reshape(shape), expected.reshape(shape))
+
+
+def test_it_does_not_matter_where_the_channels_are():
+    """With slopes that are smooth throughout, all that is drawn is drawn by places."""
+    rng = np.random.default_rng(0)
+    image, weights = rng.random((3, 6, 5)), rng.standard_normal((3, 6, 5, 4))
+    label = int(np.tensordot(image, weights, 3).argmax())
+    settings = {"label": label, "options": {"smooth": 1.0}, "max_queries": 9, "confidence": 99.0}
+    first = attacked(lambda images: np.tensordot(images, weights, 3), image, **settings)
+    last = attacked(
+        lambda images: np.tensordot(np.moveaxis(images, 3, 1), weights, 3),
+        np.moveaxis(image, 0, 2),
+        **settings,
+    )
+    assert first.l0 == 6
+    assert np.array_equal(np.moveaxis(last.adversarial, 2, 0), first.adversarial)
+
+
+def test_a_grid_of_ones_own_is_used():
+    with pytest.raises(ParameterError, match="each of the coordinates 0 to 63 once"):
+        attacked(options={"grid": np.zeros((1, 8, 8), dtype=int)})
 
 
 def test_modules_and_sessions_are_led_astray_too():
@@ -88,8 +173,9 @@ def test_confidence_is_kept():
 def test_probabilities():
     result = attacked(classifiers.probabilities, scores="probs", margin_on="log_probs")
     assert result.success
-    with pytest.raises(ParameterError, match="`scores` is 'probs', but"):
-        attacked(scores="probs")
+    for model in (classifiers.logits, lambda images: classifiers.probabilities(images) - 0.5):
+        with pytest.raises(ParameterError, match="`scores` is 'probs', but"):
+            attacked(model, scores="probs")
 
 
 def colour(images):
@@ -123,6 +209,7 @@ def test_an_image_that_is_misclassified_before():
     result = attacked(label=(LABEL + 1) % 10)
     assert result.status is AttackStatus.MISCLASSIFIED
     assert (result.success, result.queries, result.nfev, result.l0) == (False, 0, 0, 0)
+    assert (result.label, result.prediction) == ((LABEL + 1) % 10, LABEL)
     assert "misclassified before" in str(result)
 
 
@@ -145,6 +232,42 @@ def test_a_classifier_that_breaks_on_the_way():
     assert result.status is AttackStatus.FAILED
     assert "returned the score nan" in result.message
     assert np.isnan(result.margin)
+
+
+def test_a_failure_is_named_with_its_query():
+    shown = []
+
+    def model(images):
+        shown.extend(images)
+        return classifiers.logits(images) * (np.nan if len(shown) > 6 else 1.0)
+
+    result = attacked(model, k=2, batch_size=1)
+    assert "Query 6: " in result.message  # the seventh image, after the unchanged one
+    assert result.nfev == 6
+
+
+def test_a_success_counts_though_the_classifier_breaks_after_it():
+    found = []
+
+    def model(images):
+        scores = classifiers.logits(images)
+        sparse = np.count_nonzero(images - IMAGE, axis=(1, 2)) <= 8
+        if found and not sparse.all():
+            return scores * np.nan
+        found.extend(np.flatnonzero(sparse & (scores.argmax(axis=1) != LABEL)))
+        return scores
+
+    options = {"mu": 0.1, "q": 30, "step_size": 0.05}
+    settings = {"method": "szoht", "options": options, "k": 8, "max_queries": 3_000}
+    result = attacked(model, batch_size=1, **settings)
+    assert result.status is AttackStatus.SUCCESS
+    assert result.adversarial_prediction != LABEL
+
+
+def test_a_limit_of_time_ends_an_attack():
+    result = attacked(k=1, max_seconds=1e-9, max_queries=40)
+    assert result.status is AttackStatus.RESISTED
+    assert result.nfev < 40
 
 
 @pytest.mark.parametrize(
@@ -198,6 +321,26 @@ def test_many_images_make_a_table():
     assert [r.queries for r in alone] == [r.queries for r in results]
 
 
+def test_the_median_is_of_queries_to_success_among_the_images_attacked():
+    won = attacked()
+    rows = [(10, "SUCCESS"), (20, "SUCCESS"), (90, "SUCCESS"), (0, "MISCLASSIFIED")]
+    results = [
+        dataclasses.replace(won, queries=queries, nfev=queries + 70, status=AttackStatus[status])
+        for queries, status in rows
+    ]
+    assert AttackResults(results).median_queries == 20
+    lost = dataclasses.replace(won, queries=1, status=AttackStatus.RESISTED)
+    assert AttackResults([*results, lost]).median_queries == 55
+    assert AttackResults([*results, lost]).success_rate == 0.75
+
+
+def test_each_of_many_images_has_a_seed_of_its_own():
+    twice = [szoht.attack_many(classifiers.logits, IMAGES[:n], LABELS[:n], rng=1) for n in (2, 3)]
+    seeds = [[result.seed for result in results] for results in twice]
+    assert seeds[0] == seeds[1][:2]
+    assert len(set(seeds[1])) == 3
+
+
 def test_failures_count_as_infinitely_many_queries():
     results = szoht.attack_many(classifiers.logits, IMAGES, LABELS, k=1, rng=1, max_queries=10)
     assert results.median_queries == np.inf
@@ -213,8 +356,9 @@ def test_a_list_of_images_needs_as_many_labels():
 def test_bars_are_shown(capsys):
     pytest.importorskip("rich")
     attacked(progress=True)
-    szoht.attack_many(classifiers.logits, IMAGES[:2], LABELS[:2], k=6, rng=1, progress=True)
-    assert "led astray" in capsys.readouterr().out
+    labels = [int(LABELS[0]), int(LABELS[1] + 1) % 10]
+    szoht.attack_many(classifiers.logits, IMAGES[:2], labels, k=6, rng=1, progress=True)
+    assert "1 led astray, 1 misclassified before" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (1, 8, 8), (8, 8, 1), (64,), (3, 8, 8), (8, 8, 3)])
@@ -230,6 +374,33 @@ def test_pictures(shape):
     assert titles[2] == f"adversarial: {result.adversarial_prediction}"
     assert f"{result.pixels} of 64 pixels" in titles[1]
     figure.canvas.draw()
+    original, change, adversarial = (panel.images[0].get_array() for panel in figure.axes)
+    plane = (1, 64) if shape == (64,) else (8, 8)
+    expected = np.stack([IMAGE] * 3, axis=2) if 3 in shape else IMAGE.reshape(plane)
+    assert np.array_equal(original, expected)
+    assert adversarial.shape == original.shape == change.shape
+    moved = change - 0.5 if 3 in shape else change
+    assert np.array_equal(np.sign(moved), np.sign(adversarial - original))
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_pictures_have_the_range_of_the_image(channels):
+    image = np.repeat(IMAGE[np.newaxis] * 255, channels, axis=0)
+    result = attacked(
+        lambda images: classifiers.logits(images.mean(axis=1) / 255),
+        image,
+        high=255,
+        unit="pixels",
+        max_queries=300,
+    )
+    original, change, adversarial = (panel.images[0] for panel in result.plot().axes)
+    if channels == 1:
+        assert original.get_clim() == adversarial.get_clim() == (0, 255)
+        assert change.get_clim() == (-result.linf, result.linf)
+    else:
+        assert np.allclose(original.get_array(), np.stack([IMAGE] * 3, axis=2), atol=1e-12)
+        moved = np.moveaxis(result.adversarial - image, 0, 2)
+        assert np.allclose(change.get_array(), 0.5 + moved / (2 * result.linf), atol=1e-12)
 
 
 def test_json_holds_the_change():

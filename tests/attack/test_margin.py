@@ -54,6 +54,11 @@ def test_a_probability_of_zero_has_a_finite_margin():
     assert np.isfinite(margin.of(np.array([[1.0, 0.0]]))).all()
 
 
+def test_large_logits_have_probabilities():
+    margin = Margin(label=0, confidence=1.0, on="probs")
+    assert margin.of(np.array([[2000.0, 0.0], [0.0, 2000.0]])).tolist() == [1.0, -1.0]
+
+
 def test_success_needs_the_confidence_and_a_wrong_answer():
     scores = np.array([[1.0, 3.0], [2.0, 2.0], [2.0, 2.5]])
     assert Margin(label=0).reached(scores).tolist() == [True, False, True]  # a tie goes to class 0

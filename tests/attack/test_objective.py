@@ -79,6 +79,23 @@ def test_the_first_success_is_remembered_with_its_number():
     assert f.hit.query == 9
 
 
+def test_the_first_success_outlives_the_array_it_came_in():
+    f = objective(classifiers.logits)
+    points = np.tile(np.linspace(-1, 1, 64) * 5, (2, 1))
+    wrong = points[0].copy()
+    f.values(points)
+    points[:] = 0.0
+    assert np.array_equal(f.hit.change, wrong)
+
+
+def test_rows_of_dense_offsets_may_differ_in_their_order():
+    f = objective(classifiers.logits)
+    rng = np.random.default_rng(2)
+    step = rng.standard_normal(64) * 0.3
+    order = np.array([np.arange(64), rng.permutation(64)])
+    assert np.allclose(f.along(np.zeros(64), order, step[order]), naive(step), atol=1e-12)
+
+
 def test_a_module_keeps_its_mode_and_weights():
     layers = torch.nn.Sequential(torch.nn.Dropout(0.9), classifiers.module())
     layers.train()
@@ -92,6 +109,20 @@ def test_a_module_in_double_precision_is_asked_in_double_precision():
     step = 1e-9 * np.ones(64)
     f = objective(double)
     assert f.value(step) != f.value(0 * step)
+
+
+def test_a_module_may_have_weights_that_are_integers():
+    class Counted(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.calls = torch.nn.Parameter(torch.tensor(0), requires_grad=False)
+            self.inner = classifiers.module()
+
+        def forward(self, images):
+            return self.inner(images)
+
+    x = np.full(64, 0.3)
+    assert objective(Counted()).value(x) == objective(classifiers.module()).value(x)
 
 
 def test_a_function_gets_the_kind_of_numbers_that_the_image_has():
@@ -157,6 +188,18 @@ def test_batches_grow_while_it_pays(call, image, best):
             clock.work(part)
         assert done == 600
     assert batches.size == best
+
+
+def test_what_a_library_prepares_at_first_is_not_held_against_a_size():
+    """The first batch of every size takes long; from then on an image takes one second in any."""
+    clock = Clock(0.0, 1.0)
+    batches, seen = Batches(clock=clock), set()
+    for part in batches.cut(600):
+        size = part.stop - part.start
+        clock.now += 0 if size in seen else 1000
+        seen.add(size)
+        clock.work(part)
+    assert batches.size == 4
 
 
 def test_batches_of_a_given_size():

@@ -1,5 +1,7 @@
 """MNIST and CIFAR-10 with the networks of the experiments, where the data is there."""
 
+import contextlib
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,7 @@ import szoht
 from szoht.errors import DataNotFoundError
 from szoht.experiments import find, judge, read_claims
 from szoht.experiments.experiment import Curve, Job, Results, Scale
-from szoht.problems.attack import datasets
+from szoht.problems.attack import datasets, zoo
 
 
 def loaded(load, count):
@@ -29,6 +31,41 @@ def test_the_networks_are_as_good_as_they_are_said_to_be(load, count, accuracy):
     assert data.images.min() == 0
     assert data.images.max() == 1
     assert np.mean(data.answers == data.labels) >= accuracy
+
+
+SHADES = torch.linspace(0, 1, 12).reshape(1, 3, 2, 2)
+
+
+def entering(network):
+    """Return what the layers of a network are given for an image in [0, 1]."""
+    seen = []
+    hook = network.network.register_forward_pre_hook(lambda _, images: seen.append(images[0]))
+    try:
+        with torch.inference_mode(), contextlib.suppress(RuntimeError):  # too small for some
+            network(SHADES)
+    finally:
+        hook.remove()
+    return seen[0]
+
+
+def test_colours_are_normalised_channel_by_channel():
+    """By the means and deviations that the network was trained with."""
+    data = loaded(datasets.load_cifar10, 1)
+    mean, spread = (
+        torch.tensor(numbers).reshape(3, 1, 1)
+        for numbers in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    )
+    assert torch.allclose(entering(data.network), (SHADES - mean) / spread)
+
+
+def test_a_shortcut_keeps_every_second_pixel_and_adds_channels_of_zeros():
+    block = zoo.Block(2, 4, stride=2).eval()
+    torch.nn.init.zeros_(block.conv2.weight)
+    images = torch.rand((1, 2, 6, 6), generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        through = block(images)
+    assert torch.equal(through[:, 1:3], images[:, :, [0, 2, 4]][..., [0, 2, 4]])
+    assert not through[:, [0, 3]].any()
 
 
 @pytest.mark.parametrize(
@@ -62,6 +99,7 @@ def test_imagenet_size():
     data = datasets.load_imagenet(3)
     assert data.images.shape == (3, 3, 299, 299)
     assert np.mean(data.answers == data.labels) >= 0.6
+    assert torch.allclose(entering(data.network), (255 * SHADES - 127) / 128)
     images, labels = data.correct(1)
     result = szoht.attack(
         data.network, images[0], int(labels[0]), k=2000, max_queries=12, batch_size=4, rng=0

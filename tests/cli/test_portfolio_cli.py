@@ -103,8 +103,21 @@ def test_the_same_seed_gives_the_same_portfolio(prices):
     assert run(prices, *options).stdout == run(prices, *options).stdout
 
 
+def test_files_as_spreadsheets_write_them(tmp_path):
+    """A mark of the byte order, blank lines, and spaces around names and numbers."""
+    file = tmp_path / "table.csv"
+    file.write_text("\ufeffdate, A ,B\n\n1, 2 ,4\n,,\n2,3,4.5\n3,6,3\n", encoding="utf-8")
+    assets = read_prices(file)
+    assert assets.names == ("A", "B")
+    assert np.allclose(assets.returns, [[0.5, 0.125], [1.0, -1 / 3]])
+    file.write_text('\ufeff"A, quoted",B,C\n1,2,3\n2,3,5\n', encoding="utf-8")
+    assert read_returns(file).names == ("B", "C")
+
+
 BROKEN = [
     ("", "is empty"),
+    ("date,A,B\n\n1,2,3\n\n2,x,4\n", "line 5, column 'A': 'x' is not a number"),
+    ("date,A,B\n\n1,2,3\n\n2,-1,4\n3,4,5\n", "line 5: prices must be positive"),
     ("date\n1\n", "line 1: expected a column of dates and one per asset"),
     ("date,A,B\n1,2\n", "line 2: expected a label and 2 numbers; got a label and 1"),
     ("date,A,B\n1,2,3\n2,,4\n3,4,5\n", "line 3, column 'A': the value is missing"),

@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from szoht.experiments import Curve, Job, Results, Scale, find, names
+from szoht import algorithms, problems
+from szoht.experiments import Curve, Job, Results, Scale, find, names, portfolio_runs, tracing
 from szoht.experiments.claims import Verdict, judge, read_claims
+from szoht.objective import as_objective
 from szoht.problems import fetch
 
 
@@ -43,6 +45,23 @@ def test_dimension_with_small_supports(seed):
     job = first_job("dimension", "50 d=5000")
     table = follow("dimension", job=job, seed=seed, budget=10 * job.settings["q"])
     assert table["f"][-1] == pytest.approx(0.231, abs=0.09)
+
+
+@pytest.mark.parametrize("best", [True, False])
+def test_the_best_iterate_or_the_newest_is_followed(best):
+    """A step so long that f goes up and down."""
+    table = tracing.follow(
+        as_objective(lambda x: float(((x - 1) ** 2).sum())),
+        np.zeros(6),
+        method=algorithms.szoht(k=2, q=3, step_size=0.3),
+        measures={"f": lambda x: float(((x - 1) ** 2).sum())},
+        seed=0,
+        best=best,
+        max_iterations=40,
+    )
+    assert (table["directions"][0], table["queries"][0], table["f"][0]) == (0, 0, 6.0)
+    assert (np.diff(table["f"]) <= 0).all() == best
+    assert (np.diff(table["queries"]) > 0).all()
 
 
 def test_sensitivity_falls_as_drawn():
@@ -121,6 +140,26 @@ def test_port5_is_reproduced():
     assert job.settings["options"]["step_size"] == 1.0
     ends = [follow("assets", job=job, budget=5_500, seed=seed)["f"][-1] for seed in range(2)]
     assert 1.9e-4 < np.median(ends) < 6.3e-4
+
+
+@needs_data
+def test_dense_methods_start_from_all_assets_and_sparse_ones_from_ten():
+    for method, count in (("szoht", 10), ("zscg", 225)):
+        job = first_job("assets", f"port5 best {method}")
+        table = follow("assets", job=job, budget=300)
+        assert table["l0"][0] == count
+        best, _ = portfolio_runs.known(problems.portfolio("port5", form="raw"))
+        assert np.allclose(table["gap"], table["f"] / best - 1, rtol=1e-9)
+
+
+@needs_data
+def test_distances_are_between_weights():
+    """At the start, between ten equal weights and the best ten; a longer x is as far away."""
+    problem = problems.portfolio("port5", k=10, form="raw", rng=0)
+    table = follow("assets", job=first_job("assets", "port5 best szoht"), budget=300)
+    assert table["distance"][0] == pytest.approx(np.linalg.norm(problem.x0 - problem.best_x))
+    assert portfolio_runs._distance(7 * problem.best_x, problem.best_x) < 1e-12
+    assert portfolio_runs._distance(np.array([1.0, -1.0]), np.array([1.0, 0.0])) == np.inf
 
 
 @needs_data

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -69,6 +70,27 @@ def test_everything_is_written(report):
         rows = list(csv.DictReader(file))
     assert len(rows) == 1000
     assert float(rows[-1]["k_star=1"]) == pytest.approx(1.0102, abs=1e-3)
+
+
+def test_curves_are_listed_by_name_and_seed(report):
+    for outcome in report.outcomes:
+        listed = [(curve.job.curve, curve.job.seed) for curve in outcome.curves]
+        assert listed == sorted(listed)
+
+
+def test_what_a_grid_search_found_is_used(tmp_path, monkeypatch):
+    seen = []
+
+    def jobs(scale):
+        seen.append(scale)
+        return []
+
+    module = sys.modules[reproduce.__module__]
+    monkeypatch.setattr(module, "find", lambda name: fakes.make(jobs=jobs))
+    (tmp_path / "tuned").mkdir()
+    (tmp_path / "tuned" / "assets.json").write_text('{"best": 7}')
+    reproduce("fake", out=tmp_path, seeds=4, workers=1)
+    assert seen == [Scale(quick=False, seeds=4, options={"assets": {"best": 7}})]
 
 
 def test_verdicts_and_machine_are_shown(report):

@@ -70,6 +70,17 @@ def test_the_code_version_sees_helpers_and_constants(monkeypatch):
     assert code_version(conflict.run) == before
 
 
+def test_the_code_version_sees_the_library_but_not_its_commands(tmp_path, monkeypatch):
+    module = sys.modules[Cache.__module__]
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "experiments" / "cache.py"))
+    versions = []
+    for name, text in (("algorithms", "1"), ("algorithms", "2"), ("cli", "3")):
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / "part.py").write_text(text)
+        versions.append(module.library_version.__wrapped__())
+    assert versions[0] != versions[1] == versions[2]
+
+
 @pytest.mark.parametrize("ending", [".npz", ".json"])
 @pytest.mark.parametrize("damage", ["cut", "gone"])
 def test_damaged_files_are_run_again(cache, ending, damage):

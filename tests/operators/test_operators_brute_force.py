@@ -67,6 +67,31 @@ def test_groups_of_a_size_are_runs_of_neighbours():
     assert labelled.touched(np.eye(12)[0] + np.eye(12)[5] + np.eye(12)[4]) == 2
 
 
+def test_groups_contain_what_touches_few_of_them_within_the_bounds():
+    operator = GroupSparse(k=1, size=2, low=-1.0, high=2.0)
+    assert operator.contains(np.array([-1.0, 2.0, 0.0, 0.0]))
+    assert not operator.contains(np.array([-1.0, 0.0, 0.5, 0.0]))
+    assert not operator.contains(np.array([-1.1, 0.0, 0.0, 0.0]))
+    assert not operator.contains(np.array([2.1, 0.0, 0.0, 0.0]))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_groups_of_any_scale_are_compared(scale):
+    """Squares of the entries would all be zero, or infinite."""
+    y = scale * np.array([1.0, 1.0, 2.0, 0.0])
+    assert np.array_equal(GroupSparse(k=1, size=2).prox(y, 1.0), [0.0, 0.0, 2 * scale, 0.0])
+    assert not GroupSparse(k=1, size=2).prox(np.zeros(4), 1.0).any()
+
+
+def test_groups_are_a_copy_that_nobody_can_change():
+    given = np.array([0, 0, 1])
+    operator = GroupSparse(k=1, groups=given)
+    given[0] = 1
+    assert operator.members(3).tolist() == [0, 0, 1]
+    with pytest.raises(ValueError, match="read-only"):
+        operator.members(3)[0] = 1
+
+
 def test_equal_groups_go_to_the_lowest_number():
     y = np.array([1.0, 2.0, 2.0, 1.0, 1.0, 2.0])
     assert np.array_equal(

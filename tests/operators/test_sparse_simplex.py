@@ -51,6 +51,31 @@ def test_a_total_lost_to_rounding_goes_to_the_largest(scale):
     assert x.tolist() == [0.0, 1.0, 0.0]
 
 
+def test_the_best_vertex_has_the_whole_total_where_the_slope_is_least():
+    vertex = SparseSimplex(2, 10.0).lmo(np.array([0.5, -1.0, -3.0, 2.0]))
+    assert vertex.tolist() == [0.0, 0.0, 10.0, 0.0]
+
+
+@pytest.mark.parametrize("total", [1e-12, 1.0, 1e12])
+def test_points_of_the_set(total):
+    """Up to rounding of the sum, relative to the total."""
+    operator = SparseSimplex(2, total)
+    assert operator.contains(total * np.array([0.3, 0.0, 0.7 + 1e-12]))
+    assert not operator.contains(total * np.array([0.3, 0.0, 0.6]))
+    assert not operator.contains(total * np.array([-0.5, 0.0, 1.5]))
+    assert not operator.contains(total * np.array([0.5, 0.25, 0.25]))
+    projected = operator.prox(total * np.array([0.31, 0.1, 0.72]), 1.0)
+    assert projected.sum() == pytest.approx(total, rel=1e-15)
+
+
+def test_the_total_survives_entries_that_are_large_beside_it():
+    """What is left of them after the subtraction has rounding errors of 1e-6."""
+    operator = SparseSimplex(3)
+    for seed in range(6):
+        y = 1e10 + np.random.default_rng(seed).random(6)
+        assert operator.contains(operator.prox(y, 1.0))
+
+
 @pytest.mark.parametrize(("k", "total"), [(0, 1.0), (1, 0.0), (1, -1.0), (1, np.inf)])
 def test_bad_parameters(k, total):
     with pytest.raises(ParameterError):

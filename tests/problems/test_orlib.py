@@ -46,6 +46,36 @@ def test_known_values_of_the_papers_objective(name, ones, dense, sparse):
 
 
 @needs_orlib
+def test_the_best_portfolio_known_is_given_in_either_form():
+    """In the convex form at the length where F is least, which lies along the same ray."""
+    raw, convex = (portfolio("port5", form=form) for form in ("raw", "convex"))
+    f = convex.objective
+    assert f.value(convex.best_x, None) == convex.best
+    assert convex.weights(convex.best_x) == pytest.approx(raw.best_x)
+    assert all(f.value(t * convex.best_x, None) > convex.best for t in (0.99, 1.01))
+    assert convex.settings == {}
+    assert raw.settings["step_size"] == 1.0
+
+
+@needs_orlib
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"shrinkage": 0.1},
+        {"long_only": True},
+        {"target_return": 0.2},
+        {"return_weight": 1.0},
+        {"objective": "minimum_variance"},
+        {"k": 7},
+    ],
+    ids=str,
+)
+def test_the_best_portfolio_of_another_problem_is_not_known(other):
+    assert portfolio("port5").best is not None
+    assert portfolio("port5", **other).best is None
+
+
+@needs_orlib
 @pytest.mark.parametrize("name", ["port1", "port2"])
 def test_long_only_minimum_variance_is_where_the_frontier_ends(name):
     """An independent program, on the same numbers, against the last line of portef."""
@@ -74,10 +104,30 @@ def test_reads_what_was_written(tmp_path):
     assert not assets.covariance.flags.writeable
 
 
+def test_blank_lines_count_but_do_not_matter(tmp_path):
+    lines = lines_of(*market())
+    file = tmp_path / "blank.txt"
+    file.write_text("\n\n".join(lines))
+    assert np.array_equal(read_market(file).mean, market()[0])
+    file.write_text("\n\n".join([*lines[:3], "oops", *lines[4:]]))
+    with pytest.raises(DataError, match="line 7: expected `mean deviation`"):
+        read_market(file)
+
+
+def test_correlations_may_be_impossible_by_as_much_as_they_were_rounded(tmp_path):
+    """Of three assets that move as one, two pairs are written with six digits."""
+    correlation = np.array([[1.0, 1.0, 0.999999], [1.0, 1.0, 1.0], [0.999999, 1.0, 1.0]])
+    assert np.linalg.eigvalsh(correlation)[0] < 0
+    file = tmp_path / "rounded.txt"
+    file.write_text("\n".join(lines_of(np.full(3, 0.001), np.full(3, 0.02), correlation)))
+    assert read_market(file).covariance == pytest.approx(4e-4 * correlation)
+
+
 # line number, what stands there instead, what the message says
 BROKEN = [
     (1, "four", "line 1: expected `number of assets`; got 'four'"),
     (1, "2.5", "line 1: the number of assets must be an integer >= 1"),
+    (1, "0", "line 1: the number of assets must be an integer >= 1"),
     (3, "0.001", "line 3: expected `mean deviation`; got '0.001'"),
     (3, "0.001 0.02 7", "line 3: expected `mean deviation`"),
     (4, "0.001 nan", "line 4: expected `mean deviation`"),
@@ -136,6 +186,17 @@ def test_impossible_correlations_are_named_with_the_line_that_breaks_them(tmp_pa
     file.write_text("\n".join(lines))
     line = 1 + next(i for i, text in enumerate(lines) if text.endswith("-0.900000"))
     with pytest.raises(DataError, match=f"line {line}: the correlations are not positive semi"):
+        read_market(file)
+
+
+def test_a_pair_that_may_well_be_opposed_is_not_blamed(tmp_path):
+    """Assets 1 and 2 move against each other; it is 3, 4 and 5 that cannot be."""
+    correlation = np.eye(5)
+    for i, j, value in ((0, 1, -0.95), (2, 3, 0.9), (3, 4, 0.9), (2, 4, -0.5)):
+        correlation[i, j] = correlation[j, i] = value
+    file = tmp_path / "impossible.txt"
+    file.write_text("\n".join(lines_of(np.full(5, 0.001), np.full(5, 0.02), correlation)))
+    with pytest.raises(DataError, match=r"that of assets [345] and [345]"):
         read_market(file)
 
 

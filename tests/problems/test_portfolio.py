@@ -12,7 +12,10 @@ from reference.orlib_files import lines_of, market
 from reference.portfolios import best_portfolio, cvar, smooth
 from szoht.errors import DataError, ParameterError
 from szoht.problems import from_returns, portfolio, read_market
+from szoht.problems.assets import Assets
+from szoht.problems.frontier import Solver, numbers_of_assets, returns_to_try
 from szoht.problems.supports import on_supports
+from szoht.problems.tail_risk import NormalTail, TailRisk
 
 D, K, T = 8, 3, 80
 
@@ -122,6 +125,16 @@ def test_tracking_error(returns, long_only):
     assert problem.risk(solved(problem)[0]) == pytest.approx(np.sqrt(best / 1e4), rel=1e-2)
 
 
+def test_a_tracked_asset_is_taken_out_of_all_there_is(returns):
+    table = pd.DataFrame(returns, columns=list("ABCDEFGH"))
+    problem = portfolio(table, k=K, objective="tracking_error", benchmark="C")
+    rest = from_returns(table.drop(columns="C"))
+    assert problem.assets.names == rest.names
+    assert np.allclose(problem.assets.mean, rest.mean, rtol=1e-12)
+    assert np.allclose(problem.assets.covariance, rest.covariance, rtol=1e-12)
+    assert np.array_equal(problem.assets.returns, rest.returns)
+
+
 def test_tracking_by_weights_by_returns_and_by_name_agree(returns):
     weights = np.random.default_rng(0).dirichlet(np.ones(D))
     index = returns @ weights
@@ -168,6 +181,24 @@ def test_cvar_of_moments_is_that_of_normal_returns(tmp_path):
     worst = np.sort(losses)[-40_000:]
     error = worst.std() / np.sqrt(worst.size)
     assert problem.risk(w) == pytest.approx(worst.mean(), abs=5 * error)
+
+
+def test_slopes_of_normal_cvar(tmp_path):
+    """Against differences; nothing slopes where the worst cases are gains, nor at zero."""
+    file = tmp_path / "moments.txt"
+    file.write_text("\n".join(lines_of(*market(6))))
+    risk = portfolio(file, k=2, objective="cvar", level=0.9).measure
+    rng = np.random.default_rng(0)
+    h = 1e-6
+    for x in rng.standard_normal((5, 6)):
+        slopes = (risk.squared(x + h * np.eye(6)) - risk.squared(x - h * np.eye(6))) / 2 / h
+        assert np.allclose(risk.slopes(x), slopes, rtol=1e-5, atol=1e-8)
+    assert not risk.slopes(np.zeros(6)).any()
+    sure = portfolio(file, k=2, objective="cvar", level=0.9).assets
+    gains = Assets(names=sure.names, mean=sure.mean + 9.0, covariance=sure.covariance)
+    tail = TailRisk(NormalTail(mean=gains.mean, covariance=gains.covariance, level=0.9))
+    assert tail.squared(np.ones(6)) == 0
+    assert not tail.slopes(np.ones(6)).any()
 
 
 @pytest.mark.parametrize("objective", ["minimum_variance", "cvar"])
@@ -276,6 +307,72 @@ def test_few_periods_and_many_assets():
     with pytest.raises(ParameterError, match=r"shrinkage=0\.1"):
         portfolio(returns, k=2, objective="mean_variance")
     portfolio(returns, k=2, objective="mean_variance", shrinkage=0.1)
+
+
+def test_constants_say_what_a_shortfall_costs(returns):
+    stated = portfolio(returns, k=2, target_return=0.002, return_weight=3.0)
+    assert stated.constants == {"target_return": 0.002, "return_weight": 3.0}
+    chosen = portfolio(returns, k=2, objective="minimum_variance", target_return=0.002)
+    assert chosen.constants["return_weight"] == chosen.criterion.weight > 0
+    assert portfolio(returns, k=2, objective="minimum_variance").constants == {}
+
+
+def solver(returns, **settings):
+    given = {"objective": "minimum_variance"} | settings.pop("options", {})
+    return Solver(assets=from_returns(returns), options=given, **settings)
+
+
+def test_the_best_of_several_starts_is_kept_and_all_their_queries_counted(returns):
+    """With few queries the runs end apart from each other."""
+    few = solver(returns, budget=25, starts=4)
+    apart = [few._run(2, None, start) for start in range(4)]
+    assert len({run.value for run in apart}) == 4
+    found = few.solve(2)
+    assert found.value == min(run.value for run in apart)
+    assert found.queries == sum(run.queries for run in apart) <= 4 * 25
+    other = solver(returns, budget=25, starts=4, seed=1)
+    assert [other._run(2, None, start).value for start in (1, 2)] != [
+        run.value for run in apart[1:3]
+    ]
+    assert few.solve(2).weights.tolist() == found.weights.tolist()
+    assert (found.result.seed, other.solve(2).result.seed) == (0, 1)
+
+
+def test_more_assets_are_never_worse(returns):
+    ticks = []
+    few = solver(returns, budget=12, starts=1)
+    found = few.along_k([5, 1, 3, 2, 4], lambda: ticks.append(1))
+    assert [k for k, _ in found] == [1, 2, 3, 4, 5]
+    values = [solution.value for _, solution in found]
+    assert values == sorted(values, reverse=True)
+    alone = [few.solve(k).value for k in range(1, 6)]
+    assert alone != sorted(alone, reverse=True)
+    assert values == np.minimum.accumulate(alone).tolist()
+    assert len(ticks) == 5
+
+
+def test_a_frontier_has_the_returns_that_are_wanted(returns):
+    some = solver(returns, options={"long_only": True}, budget=3_000, starts=1)
+    mean = some.assets.mean
+    targets = returns_to_try(np.median(mean), some.assets, 3)
+    assert targets == pytest.approx(np.linspace(np.median(mean), mean.max(), 3).tolist())
+    found = some.along_return(K, targets[:2])
+    for solution, target in zip(found, targets, strict=False):
+        assert solution.expected_return > target - 5e-3 * np.ptp(mean)
+    assert found[0].volatility < found[1].volatility
+    sample = returns @ found[0].weights
+    assert found[0].volatility == found[0].risk == pytest.approx(sample.std(ddof=1))
+    stated = solver(
+        returns, options={"long_only": True, "target_return": targets[1]}, budget=3_000, starts=1
+    )
+    assert stated.solve(K).weights == pytest.approx(found[1].weights)
+
+
+def test_returns_and_sizes_to_try_stay_within_the_assets(returns):
+    assets = from_returns(returns)
+    beyond = returns_to_try(1.0, assets, 3)
+    assert beyond == pytest.approx([assets.mean.max()] * 3)
+    assert max(numbers_of_assets(5, 8, 6)) == 8
 
 
 def test_shrinkage_keeps_the_total_variance(returns):
