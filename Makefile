@@ -48,7 +48,7 @@ chromium:
 		|| echo "chromium cannot be installed here: the test in a browser will be skipped"
 
 pytest: setup chromium
-	$(BIN)/python -m pytest -m "not statistical" --cov --cov-report=term --cov-fail-under=92
+	$(BIN)/python -m pytest -m "not statistical" --cov --cov-report=term --cov-fail-under=94
 
 test-statistical: setup
 	$(BIN)/python -m pytest -m statistical
