@@ -215,7 +215,7 @@ def test_long_differences_do_not_see_curvature():
     point = Point(np.zeros(25), f(np.zeros(25)))
     measured, _ = drive(signs(notebook(25), point, gauge, 40), f)
     rows = measured.columns(np.arange(25))
-    assert np.allclose(measured.slopes, rows @ g - (rows @ g).mean())
+    assert np.allclose(measured.centred, rows @ g - (rows @ g).mean())
     slopes, points = drive(axis_slopes(notebook(25), point, gauge, np.array([3, 4])), f)
     assert np.allclose(slopes, g[[3, 4]])
     assert len(points) == 4
@@ -537,6 +537,34 @@ def test_recovery_is_exact_on_sparse_and_honest_on_dense_gradients():
     dense = recover(measure(rng.standard_normal(500), 40), 6)
     assert dense.error > 0.5
     assert not dense.believed
+
+
+def test_what_measurements_have_in_common_is_no_slope():
+    """As the curvature of long differences, or the kink of ||x||_1 at the start."""
+    sparse = np.zeros(500)
+    sparse[[4, 99, 300]] = [1.0, -2.0, 0.5]
+    ((drawn, y),) = measure(sparse, 40).batches
+    shifted = Measurements(((drawn, y + 70.0),))
+    found = recover(shifted, 6)
+    assert found.believed
+    assert np.allclose(found.slopes[np.argsort(found.support)], [1.0, -2.0, 0.5])
+    nothing = np.empty(0, dtype=int)
+    seen = [gather(m, nothing, np.empty(0), None).slopes for m in (measure(sparse, 40), shifted)]
+    assert np.allclose(*seen)
+
+
+def test_a_penalty_with_a_kink_at_the_start_costs_nothing():
+    target = np.zeros(1000)
+    target[[4, 99, 300]] = [1.0, -2.0, 1.5]
+    result = minimize(
+        lambda x: 0.5 * float(((x - target) ** 2).sum()) + 0.05 * float(np.abs(x).sum()),
+        np.zeros(1000),
+        k=3,
+        target=0.3,
+        rng=0,
+    )
+    assert result.support.tolist() == [4, 99, 300]
+    assert result.nfev < 100
 
 
 def test_recovery_allows_for_noise_and_for_no_more():

@@ -28,6 +28,9 @@ DENSE = 3.0
 """A gradient that is not sparse is measured along all axes if that costs this many times the
 matched filter at most: its slopes are then exact."""
 
+SAVED = 2.3
+"""All axes are measured at once unless that costs this many times the first look along signs."""
+
 SPARED = 0.8
 """Axes that a measurement along signs saves: less than 1, for equations that are well posed."""
 
@@ -44,7 +47,8 @@ def find_candidates(search: Search, point: Point, current: Indices) -> Talk[Cand
     unit = k * (1 + math.log(d / k))
     most = math.ceil(FILTER * unit * 2**search.in_vain)
     affordable = d <= DENSE * most
-    if most >= d or (affordable and search.dense):
+    axes_are_few = SAVED * FEW * unit >= d or (search.in_vain > 0 and most >= d)
+    if axes_are_few or (affordable and search.dense):
         return (yield from _axes(search, point, current))
     measured = yield from _look(search, point, math.ceil(FEW * unit), most)
     if not measured.slopes.any() and (yield from _lengthen(search, point)):
@@ -102,7 +106,7 @@ def _glance(search: Search, point: Point, measured: Measurements) -> Talk[None]:
     It seldom helps, but costs next to nothing; and where any large move in the right direction
     is enough, as when a classifier is to be misled, it ends the search early.
     """
-    slopes = measured.correlate(measured.slopes)
+    slopes = measured.correlate(measured.centred)
     steepest = largest(np.abs(slopes), search.k)
     if steepest.size == 0:
         return
@@ -146,7 +150,7 @@ def _completed(
     undefined along some of them); if not, the remaining axes are measured as well.
     """
     y = measured.slopes
-    seen = np.abs(measured.correlate(y))
+    seen = np.abs(measured.correlate(measured.centred))
     seen[current] = np.inf
     order = np.argsort(seen, kind="stable")
     rest, known = np.sort(order[: int(SPARED * y.size)]), np.sort(order[int(SPARED * y.size) :])

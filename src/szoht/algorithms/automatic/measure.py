@@ -32,7 +32,7 @@ class Gauge:
 
     ``radius`` is the length of a difference along an axis, ``span`` along a vector of signs.
     ``rough`` says that these are long because values are noisy or change in steps: curvature then
-    shows, and is taken out by central differences or by what all differences have in common.
+    shows, and is taken out by central differences or with what all differences have in common.
     ``noise`` is the standard deviation of a value.
     """
 
@@ -55,6 +55,12 @@ class Measurements:
     def slopes(self) -> Vector:
         """All slopes, in the order in which they were measured."""
         return np.concatenate([y for _, y in self.batches]) if self.batches else np.empty(0)
+
+    @property
+    def centred(self) -> Vector:
+        """The slopes without what all of them have in common."""
+        y = self.slopes
+        return y - float(y.mean())
 
     def more(self, other: "Measurements") -> "Measurements":
         """Return both."""
@@ -82,13 +88,13 @@ class Measurements:
 def signs(notebook: Notebook, point: Point, gauge: Gauge, count: int) -> Talk[Measurements]:
     """Measure ``count`` slopes along random signs; failed ones count as zero.
 
-    Long differences are centred: ``(f(x + h u) - f(x)) / h = <u, g> + h u'Hu / 2``, and for signs
-    the last term is ``h tr(H) / 2`` in the mean, the same for all. The error of f(x) goes with it.
+    ``(f(x + h u) - f(x)) / h = <u, g> + h u'Hu / 2``; the last term is ``h tr(H) / 2`` in the mean,
+    the same for all signs, as is the error of f(x): see `Measurements.centred`.
     """
     drawn = Drawn(law=RademacherLaw(), key=notebook.key(), d=point.x.size, count=count)
     # a vector of signs is sqrt(d) long: move by `span` in all
     y = yield from _forward(notebook, point, drawn, gauge.span / np.sqrt(point.x.size))
-    return Measurements(((drawn, y - y.mean() if gauge.rough else y),))
+    return Measurements(((drawn, y),))
 
 
 def axis_slopes(

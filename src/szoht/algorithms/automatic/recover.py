@@ -41,16 +41,18 @@ def recover(measurements: Measurements, most: int, noise: float = 0.0) -> Recove
     Orthogonal matching pursuit (Pati, Rezaiifar, Krishnaprasad 1993) on five sixths of the
     measurements; the rest tell whether what was found predicts anything. If the gradient is
     sparse, of the order of s log(d / s) measurements suffice, far fewer than its d entries; if it
-    is not, the held-out error says so. ``noise`` is the standard deviation of a measurement.
+    is not, the held-out error says so. ``noise`` is the standard deviation of a measurement. What
+    all of them have in common is fitted along: curvature, or a kink such as that of ||x||_1.
     """
     y = measurements.slopes
-    used = y.size - max(FEWEST_HELD_OUT, y.size // HELD_OUT)
-    residual = np.array(y)
+    used = max(1, y.size - max(FEWEST_HELD_OUT, y.size // HELD_OUT))
+    residual = y - y[:used].mean()
     residual[used:] = 0.0
     enough = max(RESIDUAL * float(np.linalg.norm(residual)), noise * math.sqrt(used))
     support: list[int] = []
-    basis = np.zeros((min(most, max(used - 1, 0)), y.size))
-    for found in range(len(basis)):
+    basis = np.zeros((1 + min(most, max(used - 2, 0)), y.size))
+    basis[0, :used] = 1 / math.sqrt(used)  # what all measurements have in common
+    for found in range(1, len(basis)):
         correlation = np.abs(measurements.correlate(residual))
         correlation[support] = 0.0
         support.append(int(np.argmax(correlation)))
@@ -63,8 +65,9 @@ def recover(measurements: Measurements, most: int, noise: float = 0.0) -> Recove
         if np.linalg.norm(residual) <= enough:
             break
     columns = measurements.columns(np.array(support, dtype=np.intp))
-    slopes = np.asarray(np.linalg.lstsq(columns[:used], y[:used], rcond=None)[0])
-    held = y[used:]
+    with_common = np.column_stack([np.ones(used), columns[:used]])
+    fitted = np.asarray(np.linalg.lstsq(with_common, y[:used], rcond=None)[0])
+    slopes, held = fitted[1:], y[used:] - fitted[0]
     size = float(np.linalg.norm(held))
     miss = float(np.linalg.norm(held - columns[used:] @ slopes))
     # a sum of n squares of noise has mean n and standard deviation sqrt(2 n), in units of noise^2
@@ -98,6 +101,7 @@ def gather(
     y = measurements.slopes
     if known.size:
         y = y - measurements.columns(known) @ slopes
+    y = y - y.mean()
     noise = max(float(np.linalg.norm(y)) / y.size, float(np.finfo(np.float64).tiny) ** 0.25)
     seen = measurements.correlate(y) / y.size
     seen[known] += slopes
