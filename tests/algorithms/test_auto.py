@@ -9,14 +9,14 @@ from szoht import AskTell, L1Ball, Sparse, SparseBox, Status, algorithms, minimi
 from szoht._random import Key
 from szoht.algorithms.automatic import Auto
 from szoht.algorithms.automatic.candidates import find_candidates
-from szoht.algorithms.automatic.exchange import kick, splice
+from szoht.algorithms.automatic.exchange import kick, splice, swap
 from szoht.algorithms.automatic.gauge import finer
 from szoht.algorithms.automatic.measure import Gauge, Measurements, Point, axis_slopes, signs
 from szoht.algorithms.automatic.recover import gather, recover
 from szoht.algorithms.automatic.restricted import Problem, conditional, exchanged, minimise_on
 from szoht.algorithms.automatic.restricted import free_slopes as resting
-from szoht.algorithms.automatic.search import Search
-from szoht.algorithms.automatic.solver import _cut_down
+from szoht.algorithms.automatic.search import Candidates, Search
+from szoht.algorithms.automatic.solver import _cut_down, _leap
 from szoht.directions import Drawn
 from szoht.laws import RademacherLaw
 from szoht.queries import Answer, Plan
@@ -421,6 +421,24 @@ def test_a_large_move_in_the_right_direction_may_be_enough():
     assert np.median(spent) < 60
 
 
+def test_a_large_move_is_not_misled_by_what_all_directions_share():
+    rng = np.random.default_rng(0)
+    slopes = rng.standard_normal(100)
+    spent = [
+        minimize(
+            lambda x: max(
+                0.0, 2.5 - float(slopes @ np.clip(x, -1, 1)) + float(0.3 * np.abs(x).sum())
+            ),
+            np.zeros(100),
+            k=4,
+            target=0.0,
+            rng=seed,
+        ).nfev
+        for seed in range(15)
+    ]
+    assert np.median(spent) < 60
+
+
 def searching(f, x, k, slopes):
     start = Point(x, f(x))
     gauge = Gauge(radius=1e-6, span=1e-6)
@@ -444,7 +462,44 @@ def test_a_leap_hands_on_the_curvature_that_it_learnt():
     assert np.allclose(inverse[1, 1], 0.01, rtol=0.05)
     search.inverse = inverse
     assert np.array_equal(search.carried(np.arange(3), np.arange(3)), inverse)
+    moved = search.carried(np.arange(3), np.array([0, 1, 4]))
+    assert np.allclose(moved[:2, :2], inverse[:2, :2])
+    assert np.isclose(moved[2, 2], np.diag(inverse).mean())
     assert search.carried(np.arange(2), np.arange(3)) is None
+
+
+@pytest.mark.parametrize(
+    ("move", "k", "begun"),
+    [
+        (lambda s, p: _leap(s, p, Candidates(np.array([3]))), 4, [(True, True)]),
+        (
+            lambda s, p: _leap(s, p, Candidates(np.array([3, 4, 5]))),
+            3,
+            [(False, False), (True, True)],
+        ),
+        (swap, 3, [(True, False)]),
+        (lambda s, p: swap(s, p, afresh=True), 3, [(False, False)]),
+    ],
+)
+def test_which_solves_begin_with_known_curvature_and_with_patience(move, k, begun, monkeypatch):
+    h, y = np.array([4.0, 3.0, 2.0, 5.0, 1.0, 1.0]), np.array([1.0, 1.0, 0.01, 1.0, 0.1, 0.1])
+
+    def f(x):
+        return 0.5 * float(h @ (x - y) ** 2)
+
+    x = np.where(np.arange(6) < 3, y, 0.0)
+    search, start = searching(f, x, k, h * (x - y))
+    search.scale = 1.0
+    search.inverse = np.diag(1 / h[:3])
+    told, solve = [], Search.solve
+
+    def watched(self, *arguments, **options):
+        told.append((options.get("inverse") is not None, options.get("patient", False)))
+        return solve(self, *arguments, **options)
+
+    monkeypatch.setattr(Search, "solve", watched)
+    drive(move(search, start), f)
+    assert told[: len(begun)] == begun
 
 
 def test_a_splice_sees_what_the_others_can_take_over():
