@@ -112,7 +112,7 @@ def _glance(search: Search, point: Point, measured: Measurements) -> Talk[None]:
         return
     size = max(1.0, float(np.abs(point.x).max()))
     x = point.x.copy()
-    x[steepest] -= size * slopes[steepest] / np.abs(slopes).max()
+    x[steepest] -= size * np.sign(slopes[steepest])
     x = search.operator.prox(x, 0.0)
     search.notebook.note(x, (yield from value_at(search.notebook, x)))
 
