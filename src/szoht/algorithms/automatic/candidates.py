@@ -74,7 +74,7 @@ def _look(search: Search, point: Point, few: int, most: int) -> Talk[Measurement
     if search.filtering:
         return (yield from signs(search.notebook, point, search.gauge, most))
     measured = yield from signs(search.notebook, point, search.gauge, few // 2)
-    yield from _glance(search, point, measured)
+    yield from _glance(search, point, measured.correlate(measured.centred))
     return (yield from _more(search, point, measured, few - few // 2))
 
 
@@ -88,7 +88,7 @@ def _explain(
         size = measured.slopes.size
         if recovery.believed:
             return recovery, measured
-        yield from _glance(search, point, measured)
+        yield from _glance(search, point, measured.correlate(measured.centred))
         if size >= enough:
             return recovery, measured
         measured = yield from _more(search, point, measured, max(4, size // 3))
@@ -100,13 +100,12 @@ def _more(search: Search, point: Point, so_far: Measurements, count: int) -> Tal
     return so_far.more((yield from signs(search.notebook, point, search.gauge, count)))
 
 
-def _glance(search: Search, point: Point, measured: Measurements) -> Talk[None]:
+def _glance(search: Search, point: Point, slopes: Vector) -> Talk[None]:
     """Move the k coordinates that look steepest as far as the point is large: one query.
 
     It seldom helps, but costs next to nothing; and where any large move in the right direction
     is enough, as when a classifier is to be misled, it ends the search early.
     """
-    slopes = measured.correlate(measured.centred)
     steepest = largest(np.abs(slopes), search.k)
     if steepest.size == 0:
         return
@@ -131,6 +130,7 @@ def _axes(
         )
     if not slopes.any() and (yield from _lengthen(search, point)):
         return (yield from _axes(search, point, current))
+    yield from _glance(search, point, slopes)
     search.slopes, search.looking = slopes, d
     search.trusted = search.exact = True
     outside = np.delete(slopes, current)
