@@ -421,6 +421,19 @@ def test_a_large_move_in_the_right_direction_may_be_enough():
     assert np.median(spent) < 60
 
 
+def test_half_of_the_axes_may_be_enough():
+    slopes = np.random.default_rng(0).standard_normal(60)
+    result = minimize(
+        lambda x: max(0.0, 4.0 - float(slopes @ np.clip(x, -1, 1))),
+        np.zeros(60),
+        k=8,
+        target=0.0,
+        rng=0,
+    )
+    assert result.status is Status.TARGET
+    assert result.nfev < 40
+
+
 def test_a_large_move_is_not_misled_by_what_all_directions_share():
     rng = np.random.default_rng(0)
     slopes = rng.standard_normal(100)

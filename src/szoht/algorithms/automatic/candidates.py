@@ -124,10 +124,12 @@ def _axes(
     slopes = None
     if measured is not None and not search.gauge.rough:
         slopes = yield from _completed(search, point, current, measured)
-    if slopes is None:
+    if slopes is None and search.gauge.rough:
         slopes = yield from axis_slopes(
             search.notebook, point, search.gauge, np.arange(d), scan=True
         )
+    if slopes is None:
+        slopes = yield from _in_halves(search, point)
     if not slopes.any() and (yield from _lengthen(search, point)):
         return (yield from _axes(search, point, current))
     yield from _glance(search, point, slopes)
@@ -138,6 +140,19 @@ def _axes(
     search.notebook.explain(f"all {d} slopes measured: random directions are no cheaper.")
     support = search.steepest(slopes, current, 2 * search.k)
     return Candidates(support, search.known_slopes(np.union1d(support, current)))
+
+
+def _in_halves(search: Search, point: Point) -> Talk[Vector]:
+    """Measure along every other axis, glance, and measure along the rest."""
+    slopes = np.zeros(point.x.size)
+    slopes[::2] = yield from axis_slopes(
+        search.notebook, point, search.gauge, np.arange(0, slopes.size, 2)
+    )
+    yield from _glance(search, point, slopes)
+    slopes[1::2] = yield from axis_slopes(
+        search.notebook, point, search.gauge, np.arange(1, slopes.size, 2)
+    )
+    return slopes
 
 
 def _completed(
