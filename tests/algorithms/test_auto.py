@@ -404,52 +404,36 @@ def test_what_counts_as_a_gain():
     assert search.flat
 
 
+def spent_to_mislead(lead, d, k, seeds, penalty=0.0):
+    """Return the queries until a linear classifier on d pixels is misled, for each seed."""
+    slopes = np.random.default_rng(0).standard_normal(d)
+
+    def f(x):
+        return max(0.0, lead - float(slopes @ np.clip(x, -1, 1)) + penalty * float(np.abs(x).sum()))
+
+    return [minimize(f, np.zeros(d), k=k, target=0.0, rng=seed).nfev for seed in range(seeds)]
+
+
 def test_a_large_move_in_the_right_direction_may_be_enough():
     """As when a classifier is to be misled: no gradient of 100 entries is needed for that."""
-    rng = np.random.default_rng(0)
-    slopes = rng.standard_normal(100)
-    spent = [
-        minimize(
-            lambda x: max(0.0, 2.5 - float(slopes @ np.clip(x, -1, 1))),
-            np.zeros(100),
-            k=4,
-            target=0.0,
-            rng=seed,
-        ).nfev
-        for seed in range(15)
-    ]
-    assert np.median(spent) < 60
+    assert np.median(spent_to_mislead(2.5, 100, 4, seeds=15)) < 60
 
 
 def test_half_of_the_axes_may_be_enough():
-    slopes = np.random.default_rng(0).standard_normal(60)
-    result = minimize(
-        lambda x: max(0.0, 4.0 - float(slopes @ np.clip(x, -1, 1))),
-        np.zeros(60),
-        k=8,
-        target=0.0,
-        rng=0,
-    )
-    assert result.status is Status.TARGET
-    assert result.nfev < 40
+    assert spent_to_mislead(4.0, 60, 8, seeds=1)[0] < 40
 
 
 def test_a_large_move_is_not_misled_by_what_all_directions_share():
-    rng = np.random.default_rng(0)
-    slopes = rng.standard_normal(100)
-    spent = [
-        minimize(
-            lambda x: max(
-                0.0, 2.5 - float(slopes @ np.clip(x, -1, 1)) + float(0.3 * np.abs(x).sum())
-            ),
-            np.zeros(100),
-            k=4,
-            target=0.0,
-            rng=seed,
-        ).nfev
-        for seed in range(15)
-    ]
-    assert np.median(spent) < 60
+    assert np.median(spent_to_mislead(2.5, 100, 4, seeds=15, penalty=0.3)) < 60
+
+
+def test_one_dimension_is_asked_about_as_well():
+    run = AskTell(np.zeros(1), k=1, max_queries=60, rng=0)
+    while not run.done:
+        points = run.ask().points()
+        assert len(points) > 0
+        run.tell(((points - 1.5) ** 2).sum(axis=1))
+    assert np.allclose(run.result.x, 1.5)
 
 
 def searching(f, x, k, slopes):

@@ -4,19 +4,20 @@ import math
 
 import numpy as np
 
+from szoht.algorithms.automatic.axes import all_slopes
 from szoht.algorithms.automatic.gauge import longer
+from szoht.algorithms.automatic.glance import glance
 from szoht.algorithms.automatic.measure import (
     Measurements,
     Point,
     Talk,
     axis_slopes,
     signs,
-    value_at,
 )
 from szoht.algorithms.automatic.recover import Recovery, gather, recover
 from szoht.algorithms.automatic.search import Candidates, Search
 from szoht.operators.base import largest
-from szoht.types import Indices, Vector
+from szoht.types import Indices
 
 __all__ = ["find_candidates"]
 
@@ -29,13 +30,7 @@ DENSE = 3.0
 matched filter at most: its slopes are then exact."""
 
 SAVED = 2.3
-"""All axes are measured at once unless that costs this many times the first look along signs."""
-
-SPARED = 0.8
-"""Axes that a measurement along signs saves: less than 1, for equations that are well posed."""
-
-AGREED = 1e-2
-"""Equations agree if least squares leave no more than this share of them."""
+"""All axes are measured straight away unless that costs this many times the first look."""
 
 RACES, HEAT = 2, 2
 """How often the coordinates that the filter puts first are measured, and how many, times k."""
@@ -74,7 +69,7 @@ def _look(search: Search, point: Point, few: int, most: int) -> Talk[Measurement
     if search.filtering:
         return (yield from signs(search.notebook, point, search.gauge, most))
     measured = yield from signs(search.notebook, point, search.gauge, few // 2)
-    yield from _glance(search, point, measured.correlate(measured.centred))
+    yield from glance(search, point, measured.correlate(measured.centred))
     return (yield from _more(search, point, measured, few - few // 2))
 
 
@@ -88,7 +83,7 @@ def _explain(
         size = measured.slopes.size
         if recovery.believed:
             return recovery, measured
-        yield from _glance(search, point, measured.correlate(measured.centred))
+        yield from glance(search, point, measured.correlate(measured.centred))
         if size >= enough:
             return recovery, measured
         measured = yield from _more(search, point, measured, max(4, size // 3))
@@ -100,39 +95,15 @@ def _more(search: Search, point: Point, so_far: Measurements, count: int) -> Tal
     return so_far.more((yield from signs(search.notebook, point, search.gauge, count)))
 
 
-def _glance(search: Search, point: Point, slopes: Vector) -> Talk[None]:
-    """Move the k coordinates that look steepest as far as the point is large: one query.
-
-    It seldom helps, but costs next to nothing; and where any large move in the right direction
-    is enough, as when a classifier is to be misled, it ends the search early.
-    """
-    steepest = largest(np.abs(slopes), search.k)
-    if steepest.size == 0:
-        return
-    size = max(1.0, float(np.abs(point.x).max()))
-    x = point.x.copy()
-    x[steepest] -= size * np.sign(slopes[steepest])
-    x = search.operator.prox(x, 0.0)
-    search.notebook.note(x, (yield from value_at(search.notebook, x)))
-
-
 def _axes(
     search: Search, point: Point, current: Indices, measured: Measurements | None = None
 ) -> Talk[Candidates]:
     """Measure all slopes; those along signs that are ``measured`` already save some of the axes."""
     d = point.x.size
-    slopes = None
-    if measured is not None and not search.gauge.rough:
-        slopes = yield from _completed(search, point, current, measured)
-    if slopes is None and search.gauge.rough:
-        slopes = yield from axis_slopes(
-            search.notebook, point, search.gauge, np.arange(d), scan=True
-        )
-    if slopes is None:
-        slopes = yield from _in_halves(search, point)
+    slopes = yield from all_slopes(search, point, current, measured)
     if not slopes.any() and (yield from _lengthen(search, point)):
         return (yield from _axes(search, point, current))
-    yield from _glance(search, point, slopes)
+    yield from glance(search, point, slopes)
     search.slopes, search.looking = slopes, d
     search.trusted = search.exact = True
     outside = np.delete(slopes, current)
@@ -140,43 +111,6 @@ def _axes(
     search.notebook.explain(f"all {d} slopes measured: random directions are no cheaper.")
     support = search.steepest(slopes, current, 2 * search.k)
     return Candidates(support, search.known_slopes(np.union1d(support, current)))
-
-
-def _in_halves(search: Search, point: Point) -> Talk[Vector]:
-    """Measure along every other axis, glance, and measure along the rest."""
-    slopes = np.zeros(point.x.size)
-    slopes[::2] = yield from axis_slopes(
-        search.notebook, point, search.gauge, np.arange(0, slopes.size, 2)
-    )
-    yield from _glance(search, point, slopes)
-    slopes[1::2] = yield from axis_slopes(
-        search.notebook, point, search.gauge, np.arange(1, slopes.size, 2)
-    )
-    return slopes
-
-
-def _completed(
-    search: Search, point: Point, current: Indices, measured: Measurements
-) -> Talk[Vector]:
-    """Measure along the axes that stand out, and work the others out of what is measured.
-
-    With the slopes of some coordinates known, the measurements ``y = U g`` are linear equations
-    for the others. They outnumber the unknowns, so they also show whether they agree (f may be
-    undefined along some of them); if not, the remaining axes are measured as well.
-    """
-    y = measured.slopes
-    seen = np.abs(measured.correlate(measured.centred))
-    seen[current] = np.inf
-    order = np.argsort(seen, kind="stable")
-    rest, known = np.sort(order[: int(SPARED * y.size)]), np.sort(order[int(SPARED * y.size) :])
-    slopes = np.empty(point.x.size)
-    slopes[known] = yield from axis_slopes(search.notebook, point, search.gauge, known)
-    y = y - measured.columns(known) @ slopes[known]
-    columns = measured.columns(rest)
-    slopes[rest] = np.linalg.lstsq(columns, y, rcond=None)[0]
-    if np.linalg.norm(y - columns @ slopes[rest]) > AGREED * np.linalg.norm(y):
-        slopes[rest] = yield from axis_slopes(search.notebook, point, search.gauge, rest)
-    return slopes
 
 
 def _filtered(
