@@ -56,6 +56,7 @@ test-statistical: setup
 bench: setup
 	-$(BIN)/python benchmarks/core.py
 	-$(BIN)/python benchmarks/variance_reduced.py
+	-$(BIN)/python benchmarks/generators.py
 	-$(BIN)/python benchmarks/zoro.py
 	-$(BIN)/python benchmarks/huge.py
 	-$(BIN)/python benchmarks/executors.py
