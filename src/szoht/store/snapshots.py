@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from typing import NamedTuple
 
 from szoht.algorithm import Measured, State
@@ -50,9 +50,9 @@ def take(round_: int, state: State, progress: Progress) -> Snapshot:
 
 
 def _contents(state: State) -> Encoded:
-    if isinstance(state, ScriptState):
-        state = replace(state, transcript=())  # the answers, which the store has anyway
     data = {field.name: getattr(state, field.name) for field in fields(state)}
+    if isinstance(state, ScriptState):
+        data["transcript"] = ()  # the answers, which the store has anyway
     try:
         return encode(data)
     except EncodingError:
