@@ -4,7 +4,6 @@ An estimator scaled by the wrong factor, or a projection that keeps the wrong co
 every one of them.
 """
 
-
 import numpy as np
 import pytest
 

@@ -175,9 +175,7 @@ def test_seeds_are_what_is_asked_for(tmp_path):
     assert np.array_equal(list(Scale().runs(quick=1, full=5)), range(5))
 
 
-needs_browser = pytest.mark.skipif(
-    CHROMIUM is None, reason="chromium is not installed"
-)
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
 
 @needs_browser

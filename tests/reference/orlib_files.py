@@ -16,6 +16,7 @@ ORLIB = next(
     None,
 )
 
+
 def needs_orlib(test):
     """Mark a test that compares with the original files, which are not in the package."""
     reason = "no folder of SZOHT_DATA has the OR-Library files (orlib/port1.txt)"

@@ -127,7 +127,7 @@ def read_market(file: str | os.PathLike[str]) -> Assets:
     moments = np.array([_moments(file, lines, i, n) for i in range(1, n + 1)])
     correlation, where = _correlations(file, lines, n)
     _check_semidefinite(file, correlation, where)
-    return _assets(*moments.T, correlation)
+    return _assets(moments[:, 0], moments[:, 1], correlation)
 
 
 def _lines(file: Path) -> Iterator[tuple[int, str]]:
