@@ -50,7 +50,7 @@ layers: setup
 # does not find its file there fails, otherwise it is skipped. A browser is used if there is one.
 pytest: setup
 	$(BIN)/python -m pytest -m "not statistical" --numprocesses=$(PROCESSES) \
-		--dist=loadgroup --no-loadscope-reorder --durations=20 \
+		--dist=loadfile --no-loadscope-reorder --durations=20 \
 		--cov --cov-report=term --cov-fail-under=94
 
 test-statistical: setup

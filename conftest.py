@@ -13,19 +13,36 @@ _docstrings = Sybil(
 
 pytest_collect_file = (_documents + _docstrings).pytest()
 
-CLUSTERS = {"dask_client", "ray_cluster"}
+CLUSTERS = {"dask_client": "test_dask", "ray_cluster": "test_ray"}
+"""How tests that need a cluster are called, by its fixture: processes are given names only."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config, items):
-    """Tell pytest-xdist what to run in one process: a file, and everything that needs a cluster.
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Run each file in one process, and in one process everything that needs a cluster.
 
-    The examples of a document build on one another, and a file's fixtures are made once. So are
-    the clusters of this machine, whichever files ask for them; as they take longest, they go first.
+    The examples of a document build on one another, and the fixtures of a file are made once. So
+    are the clusters, whichever files ask for them. (Of pytest-xdist's own ways, ``loadgroup``
+    would do this, but with pytest 9.2 it no longer groups.)
     """
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
+    from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415
+
+    class Scheduler(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file, _, name = nodeid.partition("::")
+            return "clusters" if name.partition("[")[0] in CLUSTERS.values() else file
+
+    return Scheduler(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+def pytest_collection_modifyitems(items):
+    """Put the tests that need a cluster first, as they take longest, and check their names."""
     for item in items:
-        shared = CLUSTERS.intersection(getattr(item, "fixturenames", ()))
-        item.add_marker(pytest.mark.xdist_group("clusters" if shared else item.path.stem))
-    items.sort(key=lambda item: item.get_closest_marker("xdist_group").args != ("clusters",))
+        for fixture in CLUSTERS.keys() & set(getattr(item, "fixturenames", ())):
+            if item.originalname != CLUSTERS[fixture]:
+                raise pytest.UsageError(
+                    f"{item.nodeid} uses the fixture {fixture}; call it {CLUSTERS[fixture]}, so "
+                    "that all of its kind run in one process."
+                )
+    names = set(CLUSTERS.values())
+    items.sort(key=lambda item: getattr(item, "originalname", None) not in names)
