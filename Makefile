@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PROCESSES ?= 2
 export SZOHT_DATA
 
-.PHONY: setup demo demo-cluster test lint types layers pytest test-statistical bench bench-peers clean
+.PHONY: setup demo demo-cluster test lint types layers pytest sdist-test test-statistical bench bench-peers clean
 
 # torch first and pinned: whatever depends on it must not bring another build
 $(VENV)/.ready: pyproject.toml
@@ -48,10 +48,18 @@ layers: setup
 
 # Files of data are looked for in the folders that SZOHT_DATA lists; where it is set, a test that
 # does not find its file there fails, otherwise it is skipped. A browser is used if there is one.
+PYTEST := -m pytest -m "not statistical" --numprocesses=$(PROCESSES) --dist=loadfile \
+	--no-loadscope-reorder --durations=20
+
 pytest: setup
-	$(BIN)/python -m pytest -m "not statistical" --numprocesses=$(PROCESSES) \
-		--dist=loadfile --no-loadscope-reorder --durations=20 \
-		--cov --cov-report=term --cov-fail-under=94
+	$(BIN)/python $(PYTEST) --cov --cov-report=term --cov-fail-under=94
+
+# the source archive, unpacked by itself, passes its own tests
+sdist-test: setup
+	rm -rf build/sdist && mkdir -p build/sdist
+	$(BIN)/python -c "from hatchling.build import build_sdist; build_sdist('build/sdist')"
+	tar -xzf build/sdist/*.tar.gz -C build/sdist --strip-components=1
+	cd build/sdist && PYTHONPATH=$(abspath build/sdist/src) $(abspath $(BIN))/python $(PYTEST)
 
 test-statistical: setup
 	$(BIN)/python -m pytest -m statistical
