@@ -15,6 +15,7 @@ import typer
 from szoht import algorithms
 from szoht.errors import ParameterError, SzohtError
 from szoht.executors import Threads
+from szoht.reporting.text import printable
 from szoht.result import Result
 from szoht.types import Vector
 
@@ -37,6 +38,7 @@ __all__ = [
     "Workers",
     "as_json",
     "complaints",
+    "echo",
     "from_here",
     "load",
     "settings",
@@ -157,9 +159,14 @@ def staff(workers: int | None, retries: int | None, *, program: bool) -> dict[st
     return {"workers": workers, "retries": retries}
 
 
+def echo(text: str, *, err: bool = False) -> None:
+    """Print lines, with control characters that a file or a program brought in written out."""
+    typer.echo("\n".join(map(printable, text.split("\n"))), err=err)
+
+
 def show(result: Result, output: Path | None) -> None:
     """Print a result, and write it to a file if one is wanted; exit with 1 if it failed."""
-    typer.echo(str(result))
+    echo(str(result))
     if output is not None:
         output.write_text(json.dumps(as_json(result), indent=2) + "\n")
     if result.failure is not None:

@@ -36,9 +36,9 @@ def report(
             try:
                 result = replay(file, name).result
             except RunMismatchError as error:
-                typer.echo(f"{summarise_snapshot(summary, file.snapshot(name))}\n\n{error}")
+                options.echo(f"{summarise_snapshot(summary, file.snapshot(name))}\n\n{error}")
                 return
-            typer.echo(summarise(summary, result, file.faults(name)))
+            options.echo(summarise(summary, result, file.faults(name)))
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
             write_history(result, out / "history.csv")

@@ -1,5 +1,6 @@
 """``szoht resume``: go on with a stored run."""
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -37,7 +38,7 @@ def resume(
             name = file.find(run)
             source = file.settings(name).source
             if function is None and isinstance(source, Program):
-                typer.echo(f"run {name}: {' '.join(source.command)}", err=True)
+                options.echo(f"run {name}: {shlex.join(source.command)}", err=True)
             result = go_on(
                 file,
                 None if function is None else options.load(function),
