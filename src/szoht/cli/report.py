@@ -30,6 +30,8 @@ def report(
 ) -> None:
     """Say what happened in a stored run, without evaluating anything."""
     with options.complaints():
+        if out is not None:
+            options.check_output("out", out / "history.csv", make_folder=True)
         with Store(store, create=False) as file:
             name = file.find(run)
             (summary,) = [known for known in file.runs() if known.name == name]

@@ -34,6 +34,8 @@ def resume(
     A run of a program starts that program again: resume only what you would have started yourself.
     """
     with options.complaints():
+        if output is not None:
+            options.check_output("output", output)
         with Store(store, create=False) as file, options.from_here():
             name = file.find(run)
             source = file.settings(name).source
