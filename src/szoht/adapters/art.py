@@ -75,6 +75,9 @@ class FewPixelAttack(EvasionAttack):  # type: ignore[misc, no-any-unimported, un
             results.append(
                 attack(self.estimator.predict, image, int(label), target=target, **settings)
             )
+            if results[-1].interrupted:
+                self.results = AttackResults(results, not_tried=len(x) - len(results))
+                raise KeyboardInterrupt
         self.results = AttackResults(results)
         changed = [
             result.adversarial if result.success else image

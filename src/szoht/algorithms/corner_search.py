@@ -1,7 +1,7 @@
 """Corner search: exchanges among corners of a box, guided by a Gaussian model of the slopes."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +56,10 @@ class CornerSearch(Scripted):
             for name in ("share", "length", "smooth", "shared", "noise", "window")
         )
         return f"CornerSearch(operator={self.operator!r}, grid of shape {shape}, {rest})"
+
+    def with_grid(self, grid: Indices) -> "CornerSearch":
+        """Return the same search told which coordinates are neighbors, unless it knows."""
+        return self if self.grid is not None else replace(self, grid=_as_grid(grid))
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Take a finite sum as a whole: values must be comparable."""

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,9 +14,11 @@ import numpy as np
 import typer
 
 from szoht import algorithms
+from szoht._validate import check_integer
 from szoht.errors import ParameterError, SzohtError
 from szoht.executors import Threads
-from szoht.result import Result
+from szoht.reporting.text import printable
+from szoht.result import Result, Status
 from szoht.types import Vector
 
 __all__ = [
@@ -36,14 +39,23 @@ __all__ = [
     "Target",
     "Workers",
     "as_json",
+    "check_output",
     "complaints",
+    "echo",
     "from_here",
     "load",
     "settings",
     "show",
     "staff",
     "start",
+    "write",
 ]
+
+LARGEST_DIM = 10**9
+"""The start alone then takes 8 GB; larger problems come with a start of their own, in Python."""
+
+INTERRUPTED = 130
+"""The exit status of a command that Ctrl-C ended."""
 
 Dim: TypeAlias = Annotated[
     int | None, typer.Option("--dim", help="Dimension; the start is then zero.")
@@ -114,6 +126,8 @@ def complaints() -> Iterator[None]:
         raise typer.BadParameter(what) from error
     except SzohtError as error:
         raise typer.BadParameter(str(error)) from error
+    except MemoryError as error:
+        raise typer.BadParameter(f"there is not enough memory. {error}".strip()) from error
 
 
 @contextmanager
@@ -132,9 +146,7 @@ def start(dim: int | None, path: Path | None) -> Vector:
     if (dim is None) == (path is None):
         raise ParameterError("exactly one of --dim and --x0 must be given.")
     if path is None:
-        if dim is None or dim < 1:
-            raise ParameterError(f"`dim` must be an integer in [1, inf); got dim={dim}.")
-        return np.zeros(dim)
+        return np.zeros(check_integer("dim", dim, low=1, high=LARGEST_DIM))
     try:
         if path.suffix == ".npy":
             loaded: Vector = np.load(path, allow_pickle=False)
@@ -157,13 +169,43 @@ def staff(workers: int | None, retries: int | None, *, program: bool) -> dict[st
     return {"workers": workers, "retries": retries}
 
 
+def echo(text: str, *, err: bool = False) -> None:
+    """Print lines, with control characters that a file or a program brought in written out."""
+    typer.echo("\n".join(map(printable, text.split("\n"))), err=err)
+
+
+def check_output(option: str, path: Path, *, make_folder: bool = False) -> None:
+    """Raise unless a file can be written at ``path``; called before any query is spent."""
+    if path.is_dir():
+        raise ParameterError(f"`{option}` must be a file; {path} is a folder.")
+    folder = path.parent
+    while make_folder and not folder.exists():
+        folder = folder.parent
+    if not folder.is_dir():
+        what = "is not a folder" if folder.exists() else "does not exist"
+        raise ParameterError(f"`{option}` must be in an existing folder; {folder} {what}.")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise ParameterError(f"`{option}` must be writable; {path} is not.")
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file; where that fails after all, print what it should have held."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError:
+        typer.echo(text)
+        raise
+
+
 def show(result: Result, output: Path | None) -> None:
-    """Print a result, and write it to a file if one is wanted; exit with 1 if it failed."""
-    typer.echo(str(result))
+    """Print a result and write it to a file if one is wanted; exit with a code that tells."""
+    echo(str(result))
     if output is not None:
-        output.write_text(json.dumps(as_json(result), indent=2) + "\n")
+        write(output, json.dumps(as_json(result), indent=2) + "\n")
     if result.failure is not None:
         raise typer.Exit(code=1)
+    if result.status is Status.INTERRUPTED:
+        raise typer.Exit(code=INTERRUPTED)
 
 
 def as_json(result: Result) -> dict[str, Any]:

@@ -30,15 +30,17 @@ def report(
 ) -> None:
     """Say what happened in a stored run, without evaluating anything."""
     with options.complaints():
+        if out is not None:
+            options.check_output("out", out / "history.csv", make_folder=True)
         with Store(store, create=False) as file:
             name = file.find(run)
             (summary,) = [known for known in file.runs() if known.name == name]
             try:
                 result = replay(file, name).result
             except RunMismatchError as error:
-                typer.echo(f"{summarise_snapshot(summary, file.snapshot(name))}\n\n{error}")
+                options.echo(f"{summarise_snapshot(summary, file.snapshot(name))}\n\n{error}")
                 return
-            typer.echo(summarise(summary, result, file.faults(name)))
+            options.echo(summarise(summary, result, file.faults(name)))
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
             write_history(result, out / "history.csv")

@@ -46,7 +46,8 @@ def attack_many(
     -------
     AttackResults
         A sequence of `AttackResult` with ``success_rate``, ``median_queries`` and ``table()``;
-        as text, a table.
+        as text, a table. After Ctrl-C it ends with the image that was being attacked, whose status
+        is INTERRUPTED, and ``not_tried`` says how many are missing.
 
     Examples
     --------
@@ -69,10 +70,15 @@ def attack_many(
     with ExitStack() as bars:
         bar = bars.enter_context(_Bar(len(stack))) if progress else None
         for image, label, seed in zip(stack, labels, seeds, strict=True):
-            results.append(attack(model, image, int(label), rng=seed, **settings))
+            try:
+                results.append(attack(model, image, int(label), rng=seed, **settings))
+            except KeyboardInterrupt:  # before its first query
+                break
             if bar is not None:
                 bar.show(results)
-    return AttackResults(results)
+            if results[-1].interrupted:
+                break
+    return AttackResults(results, not_tried=len(stack) - len(results))
 
 
 class _Bar:
