@@ -350,7 +350,7 @@ def test_a_limit_of_time_ends_an_attack():
         ({"image": np.full((8, 8), "a")}, (ParameterError, ParameterTypeError), "`image` must be"),
         ({"image": []}, ParameterTypeError, "`image` must be"),
         ({"image": np.zeros((5, 8, 7))}, ParameterError, "`channels` must be given"),
-        ({"channels": "first"}, ParameterError, "not three dimensions"),
+        ({"channels": "first"}, ParameterError, "unless the image has three dimensions"),
         ({"label": 10}, ParameterError, r"`label` must be an integer in \[0, number of classes"),
         ({"label": -1}, ParameterError, "`label` must be"),
         ({"target": 12}, ParameterError, "`target` must be"),
