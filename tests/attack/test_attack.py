@@ -430,7 +430,7 @@ def test_bars_are_shown(capsys):
     attacked(progress=True)
     labels = [int(LABELS[0]), int(LABELS[1] + 1) % 10]
     szoht.attack_many(classifiers.logits, IMAGES[:2], labels, k=6, rng=1, progress=True)
-    assert "1 led astray, 1 misclassified before" in capsys.readouterr().out
+    assert "1 attacked with success, 1 misclassified before" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (1, 8, 8), (8, 8, 1), (64,), (3, 8, 8), (8, 8, 3)])
