@@ -350,7 +350,7 @@ def test_a_limit_of_time_ends_an_attack():
         ({"image": np.full((8, 8), "a")}, (ParameterError, ParameterTypeError), "`image` must be"),
         ({"image": []}, ParameterTypeError, "`image` must be"),
         ({"image": np.zeros((5, 8, 7))}, ParameterError, "`channels` must be given"),
-        ({"channels": "first"}, ParameterError, "not three dimensions"),
+        ({"channels": "first"}, ParameterError, "unless the image has three dimensions"),
         ({"label": 10}, ParameterError, r"`label` must be an integer in \[0, number of classes"),
         ({"label": -1}, ParameterError, "`label` must be"),
         ({"target": 12}, ParameterError, "`target` must be"),
@@ -430,7 +430,7 @@ def test_bars_are_shown(capsys):
     attacked(progress=True)
     labels = [int(LABELS[0]), int(LABELS[1] + 1) % 10]
     szoht.attack_many(classifiers.logits, IMAGES[:2], labels, k=6, rng=1, progress=True)
-    assert "1 led astray, 1 misclassified before" in capsys.readouterr().out
+    assert "1 attacked with success, 1 misclassified before" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (1, 8, 8), (8, 8, 1), (64,), (3, 8, 8), (8, 8, 3)])

@@ -97,7 +97,7 @@ def test_targets_methods_and_misclassified_images(files):
         ("wide.png", "net.onnx", (), "must have at most 89,478,485 pixels"),
         ("poster.png", "net.onnx", (), "must have the shape (8, 8)"),
         ("digit.png", "net.onnx", ("-k", "65"), "got k=65"),
-        ("digit.png", "net.onnx", ("--method", "magic"), "`method` must be one of"),
+        ("digit.png", "net.onnx", ("--method", "magic"), "`method` must be the name of a method"),
         ("digit.png", "net.onnx", ("--scores", "percent"), "`scores` must be"),
     ],
 )

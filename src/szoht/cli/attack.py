@@ -26,12 +26,17 @@ def attack(
     model: Annotated[Path, typer.Argument(help="The classifier, an ONNX file.")],
     image: Annotated[Path, typer.Argument(help="The image: PNG or another format, or NPY.")],
     label: Annotated[int, typer.Option("--label", help="Its true class.")],
-    k: Annotated[int, typer.Option("-k", help="Coordinates or pixels to change at most.")] = 20,
+    k: Annotated[
+        int, typer.Option("-k", help="The largest number of coordinates or pixels to change.")
+    ] = 20,
     pixels: Annotated[
-        bool, typer.Option("--pixels", help="Count pixels, all channels of which may change.")
+        bool, typer.Option("--pixels", help="Count pixels; all channels of a pixel may change.")
     ] = False,
     target: Annotated[
-        int | None, typer.Option("--target", help="The class to be led to; any if not given.")
+        int | None,
+        typer.Option(
+            "--target", help="The class that the model shall answer; by default any wrong one."
+        ),
     ] = None,
     scores: Annotated[
         str, typer.Option("--scores", help="What the model returns: logits, log_probs or probs.")
@@ -40,7 +45,9 @@ def attack(
         float, typer.Option("--high", help="The model's value of white; black is 0.")
     ] = 1.0,
     method: Annotated[str, typer.Option("--method", help="How to search.")] = "corner_search",
-    budget: Annotated[int, typer.Option("--budget", help="Queries at most.")] = 10_000,
+    budget: Annotated[
+        int, typer.Option("--budget", help="The largest number of queries.")
+    ] = 10_000,
     batch_size: Annotated[
         int | None, typer.Option("--batch-size", help="Images per call of the model.")
     ] = None,

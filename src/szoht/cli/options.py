@@ -58,12 +58,14 @@ INTERRUPTED = 130
 """The exit status of a command that Ctrl-C ended."""
 
 Dim: TypeAlias = Annotated[
-    int | None, typer.Option("--dim", help="Dimension; the start is then zero.")
+    int | None, typer.Option("--dim", help="Dimension; the run then starts from zero.")
 ]
 Start: TypeAlias = Annotated[
     Path | None, typer.Option("--x0", help="The start, a NPY file or a JSON list.")
 ]
-NonZeros: TypeAlias = Annotated[int | None, typer.Option("-k", help="Non-zeros at most.")]
+NonZeros: TypeAlias = Annotated[
+    int | None, typer.Option("-k", help="The largest number of non-zeros.")
+]
 Method: TypeAlias = Annotated[
     str, typer.Option("--method", help=f"One of {', '.join(algorithms.METHODS)}.")
 ]
@@ -71,22 +73,29 @@ Options: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--option", help="A parameter of the method, as name=value; repeatable."),
 ]
-Budget: TypeAlias = Annotated[int | None, typer.Option("--budget", help="Queries at most.")]
-Seconds: TypeAlias = Annotated[float | None, typer.Option("--seconds", help="Time limit.")]
-Target: TypeAlias = Annotated[float | None, typer.Option("--target", help="Stop at this value.")]
+Budget: TypeAlias = Annotated[
+    int | None, typer.Option("--budget", help="The largest number of queries.")
+]
+Seconds: TypeAlias = Annotated[
+    float | None, typer.Option("--seconds", help="Time limit in seconds.")
+]
+Target: TypeAlias = Annotated[
+    float | None, typer.Option("--target", help="Stop when the function is at most this.")
+]
 Seed: TypeAlias = Annotated[int | None, typer.Option("--seed", help="The same seed, the same run.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", help="No progress bar.")]
 Output: TypeAlias = Annotated[
     Path | None, typer.Option("--output", help="Write the result to this JSON file.")
 ]
 OnErrorChoice: TypeAlias = Annotated[
-    str, typer.Option("--on-error", help="What a point does that fails: stop the run, or skip.")
+    str,
+    typer.Option("--on-error", help="When a point cannot be evaluated: stop the run, or skip it."),
 ]
 Workers: TypeAlias = Annotated[
-    int | None, typer.Option("--workers", help="Evaluate so many points at a time.")
+    int | None, typer.Option("--workers", help="How many points to evaluate at the same time.")
 ]
 Retries: TypeAlias = Annotated[
-    int | None, typer.Option("--retries", help="Try a point that fails so often again.")
+    int | None, typer.Option("--retries", help="How often to try again when an evaluation fails.")
 ]
 StorePath: TypeAlias = Annotated[Path, typer.Argument(help="The run store.")]
 RunName: TypeAlias = Annotated[
@@ -106,7 +115,9 @@ def load(text: str) -> Callable[..., Any]:
     except ImportError as error:
         raise ParameterError(f"`function` cannot be imported: {error}.") from error
     except AttributeError as error:
-        raise ParameterError(f"`function` names {name!r}, which {module_name} has not.") from error
+        raise ParameterError(
+            f"`function` must name a function of the module {module_name}, which has no {name!r}."
+        ) from error
     if not callable(found):
         raise ParameterError(f"`function` must be callable; got {text} = {found!r}.")
     function: Callable[..., Any] = found
@@ -119,7 +130,7 @@ def complaints() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise  # whoever reads has seen enough
+        raise  # the reader has seen enough
     except OSError as error:
         known = error.filename is not None and error.strerror is not None
         what = f"{error.filename}: {error.strerror}." if known else str(error)

@@ -53,7 +53,7 @@ def portfolio(
             "port5, or an OR-Library file (.txt)."
         ),
     ],
-    k: Annotated[int, typer.Option("-k", help="Assets at most.")] = 10,
+    k: Annotated[int, typer.Option("-k", help="The largest number of assets.")] = 10,
     objective: Annotated[
         Objective, typer.Option("--objective", help="What is minimised.")
     ] = Objective.minimum_variance,

@@ -1,5 +1,6 @@
 """``szoht report``: what happened in a stored run."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from szoht.reporting.run_report import (
     summarise_snapshot,
     write_history,
 )
+from szoht.result import Status
 from szoht.store import Store
 
 __all__ = ["report"]
@@ -40,6 +42,8 @@ def report(
             except RunMismatchError as error:
                 options.echo(f"{summarise_snapshot(summary, file.snapshot(name))}\n\n{error}")
                 return
+            if result.status is Status.RUNNING:  # the time that the replay took says nothing
+                result = replace(result, seconds=summary.seconds)
             options.echo(summarise(summary, result, file.faults(name)))
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,9 @@ def resume(
     run: options.RunName = None,
     function: Annotated[
         str | None,
-        typer.Option("--function", help="package.module:function, if the store has no name."),
+        typer.Option(
+            "--function", help="package.module:function, if the store does not know its name."
+        ),
     ] = None,
     budget: options.Budget = None,
     seconds: options.Seconds = None,

@@ -1,6 +1,15 @@
-"""Text from files and programs, made safe to print."""
+"""Small matters of text: what is safe to print, and plurals."""
 
-__all__ = ["printable"]
+__all__ = ["counted", "printable"]
+
+
+def counted(count: int, what: str, several: str = "") -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "iteration"), counted(0, "query", "queries")
+    ('1 iteration', '0 queries')
+    """
+    return f"{count:,} {what if count == 1 else several or what + 's'}"
 
 
 def printable(text: str) -> str:

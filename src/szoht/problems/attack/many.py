@@ -82,7 +82,7 @@ def attack_many(
 
 
 class _Bar:
-    """A bar over images that says how many were led astray."""
+    """A bar over images that says how many attacks succeeded."""
 
     def __init__(self, count: int) -> None:
         try:
@@ -112,5 +112,5 @@ class _Bar:
         """Say where the work stands."""
         won = sum(result.success for result in results)
         before = sum(result.status is AttackStatus.MISCLASSIFIED for result in results)
-        found = f"{won} led astray, {before} misclassified before"
+        found = f"{won} attacked with success, {before} misclassified before"
         self._bar.update(self._task, completed=len(results), found=found)

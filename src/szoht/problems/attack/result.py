@@ -19,8 +19,8 @@ __all__ = ["AttackResult", "AttackResults", "AttackStatus"]
 class AttackStatus(enum.Enum):
     """Why an attack ended."""
 
-    SUCCESS = "The classifier was led astray."
-    RESISTED = "The classifier held on within the budget."
+    SUCCESS = "The changed image is misclassified."
+    RESISTED = "No change that was tried within the budget is misclassified."
     MISCLASSIFIED = "The image was misclassified before anything was changed; nothing was done."
     FAILED = "The classifier could not be evaluated."
     INTERRUPTED = "The attack was interrupted. The best change so far is kept."
@@ -52,8 +52,8 @@ class AttackResult:
     history
         Columns, one row per iteration: ``queries``, ``best`` margin and others, see `Recorder`.
     interrupted
-        Whether Ctrl-C ended the attack; the status is then INTERRUPTED, or SUCCESS if the
-        classifier had been misled before.
+        Whether Ctrl-C ended the attack; the status is then INTERRUPTED, or SUCCESS if
+        it had succeeded before.
     """
 
     status: AttackStatus
@@ -78,7 +78,7 @@ class AttackResult:
 
     @property
     def success(self) -> bool:
-        """Whether the classifier was led astray by the attack."""
+        """Whether the attack found a change that is misclassified."""
         return self.status is AttackStatus.SUCCESS
 
     @cached_property
@@ -215,7 +215,7 @@ class AttackResults(Sequence[AttackResult]):
         right = [r for r in self._results if r.status is not AttackStatus.MISCLASSIFIED]
         head = (
             f"{len(self)} images, {len(right)} classified correctly, "
-            f"{len(won)} led astray ({100 * self.success_rate:.1f} %), "
+            f"{len(won)} attacked with success ({100 * self.success_rate:.1f} %), "
             f"median queries {self.median_queries:.6g}"
         )
         if self.not_tried:

@@ -83,7 +83,7 @@ def attack(
     rng: int | np.random.Generator | np.random.SeedSequence | None = None,
     progress: bool = False,
 ) -> AttackResult:
-    """Look for a change of at most k coordinates, or pixels, that leads a classifier astray.
+    """Look for a change of at most k coordinates, or pixels, that a classifier gets wrong.
 
     Minimises ``margin(model(clip(image + delta)))`` over sparse delta from the scores alone and
     stops at the first success. Meant for testing the robustness of one's own models.
@@ -114,7 +114,7 @@ def attack(
     low, high : float
         The range of a pixel.
     target : int, optional
-        The class that the classifier shall be led to; by default any but ``label``.
+        The class that the classifier shall answer; by default any but ``label``.
     confidence : float
         By how much the margin must be lost, >= 0.
     scores, margin_on : {"logits", "log_probs", "probs"}
