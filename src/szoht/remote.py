@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from szoht.ask_tell import AskTell
-from szoht.errors import ParameterError
+from szoht.errors import ParameterError, RunMismatchError, SzohtError
 from szoht.loop import loop
 from szoht.pieces import Piece, PieceAnswer, assemble, first_points
 from szoht.queries import Answer, Plan
@@ -231,6 +231,12 @@ def _drive(again: AskTell, recorded: Recorded) -> _Pending | None:
             loop(again, recorded)
         except _Pending as pending:
             return pending
+        except SzohtError:
+            raise
+        except Exception as error:  # nothing of the user's is called here
+            raise RunMismatchError(
+                f"run {recorded.name} cannot be replayed from what is stored of it: {error!r}."
+            ) from error
     return None
 
 
