@@ -84,10 +84,10 @@ def connect(path: Path, *, create: bool) -> tuple[sqlite3.Connection, bool]:
     A file that is not a store, or a damaged one, is found out by reading alone. A store that may
     not be written, or that lies in a folder where SQLite may not put its own files, can be read.
     """
-    if path.exists() and path.stat().st_size > 0:
+    if _is_known(path, create=create):
         check_header(path)
         roll_back(path)
-    known = path.exists() and (path.stat().st_size > 0 or not create)
+    known = _is_known(path, create=create)
     if not known:
         _check_new(path, create=create)
     else:
@@ -223,6 +223,11 @@ def damaged(path: Path, why: str) -> StoreFileError:
     return StoreFileError(
         f"The run store {path} is damaged ({why}); it was left as it is. Restore it from a copy."
     )
+
+
+def _is_known(path: Path, *, create: bool) -> bool:
+    """Tell whether there is something to be read: an empty file may become a store."""
+    return path.exists() and (not create or not path.is_file() or path.stat().st_size > 0)
 
 
 def _check_new(path: Path, *, create: bool) -> None:

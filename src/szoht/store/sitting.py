@@ -36,6 +36,10 @@ COMMIT_SHARE = 0.02
 """Of the time goes into such commits at most, however slow the disk."""
 
 
+MOST_LEFT_OUT = 1000
+"""Points of a complete round for each that was answered; others were left out (`min_fraction`)."""
+
+
 class Fault(NamedTuple):
     """An evaluation that failed: its point's place in the plan, and what was said about it."""
 
@@ -120,7 +124,11 @@ class Sitting:
         seconds = row[1]
         if seconds is not None and not (isinstance(seconds, float) and 0 <= seconds < math.inf):
             raise damaged(self._path, f"the time of round {self.round} of run {self.name}")
-        return Round({answer.piece: answer for answer in self._stored(plan)}, seconds)
+        known = {answer.piece: answer for answer in self._stored(plan)}
+        answered = sum(piece.n_points for piece in known)
+        if seconds is not None and plan.n_points > answered * MOST_LEFT_OUT:
+            raise damaged(self._path, f"round {self.round} of run {self.name} has few answers")
+        return Round(known, seconds)
 
     def add(self, answer: PieceAnswer) -> None:
         """Take a new answer; it is durable when `settle` returns, if not sooner."""
