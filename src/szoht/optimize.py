@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from szoht._validate import check_vector
 from szoht.algorithm import Algorithm
 from szoht.ask_tell import AskTell
 from szoht.callbacks import Callback, ProgressBar, as_callbacks
@@ -21,6 +20,7 @@ from szoht.operators.base import Operator
 from szoht.oracle import OnError, Oracle, check_capabilities
 from szoht.programs import Program
 from szoht.result import Result
+from szoht.sparse_vector import as_point
 from szoht.stopping import Rule
 from szoht.store import Settings, StoreLike, opened
 from szoht.store.fingerprint import describe, fingerprint, place
@@ -206,7 +206,7 @@ def minimize(
         settings = Settings(
             algorithm=describe(run.algorithm),
             method=run.algorithm,
-            x0=check_vector("x0", x0),
+            x0=as_point("x0", x0),
             seed=run.seed,
             limits={
                 "max_queries": max_queries,

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from szoht.ask_tell import AskTell
-from szoht.errors import ParameterError
+from szoht.errors import ParameterError, RunMismatchError, SzohtError
 from szoht.loop import loop
 from szoht.pieces import Piece, PieceAnswer, assemble, first_points
 from szoht.queries import Answer, Plan
@@ -23,6 +24,9 @@ __all__ = ["Point", "PointId", "Reply", "Told", "answer", "begin", "replay", "wa
 
 WAIT_SECONDS = 30.0
 """How long to wait for another process that is just telling the same run something."""
+
+MOST_POINTS = 10**7
+"""Of a plan that is evaluated elsewhere: each of them is listed by itself."""
 
 
 class PointId(NamedTuple):
@@ -79,10 +83,16 @@ class Told:
 class _Pending(Exception):  # noqa: N818  (control flow)
     """A plan has points without a value."""
 
-    def __init__(self, plan: Plan, pieces: Sequence[Piece]) -> None:
+    def __init__(self, plan: Plan, known: Iterable[PieceAnswer]) -> None:
         self.plan = plan
-        self.pieces = pieces
+        self.known = known
         super().__init__()
+
+    @property
+    def missing(self) -> list[int]:
+        """The places in the plan of the points without a value."""
+        values = _told(self.plan, self.known)
+        return [place for place in range(self.plan.n_points) if place not in values]
 
 
 class _Elsewhere:
@@ -104,16 +114,13 @@ class _Elsewhere:
         landed: Callable[[PieceAnswer], None],
     ) -> Sequence[Answer]:
         """Return the answers, or raise `_Pending`."""
-        places, answers = _places(plan), list(known.values())
-        values = _told(plan, answers)
+        answers, firsts = list(known.values()), first_points(plan)
         for reply in self.review(plan, known):
-            if (new := self._taken(reply, places[reply.id.point])) is not None:
-                values[reply.id.point] = float(new.values[0])
+            if (new := self._taken(reply, _piece(firsts, reply.id.point))) is not None:
                 answers.append(new)
                 landed(new)
-        missing = [piece for i, piece in enumerate(places) if i not in values]
-        if missing:
-            raise _Pending(plan, missing)
+        if sum(answer.piece.n_points for answer in answers) < plan.n_points:
+            raise _Pending(plan, answers)
         return assemble(plan, answers)
 
     def review(self, plan: Plan, known: Mapping[Piece, PieceAnswer]) -> list[Reply]:
@@ -185,11 +192,17 @@ def waiting(store: Store, run: str) -> list[Point]:
     _, pending = _replayed(sitting)
     if pending is None:
         return []
-    firsts = first_points(pending.plan)
-    points = []
-    for piece in pending.pieces:
-        query = pending.plan.queries[piece.query]
-        where = PointId(sitting.name, sitting.round, firsts[piece.query] + piece.start)
+    plan = pending.plan
+    if plan.n_points > MOST_POINTS:
+        raise RunMismatchError(
+            f"run {sitting.name} asks for {plan.n_points:,} points at once, and no more than "
+            f"{MOST_POINTS:,} can be listed."
+        )
+    points, firsts = [], first_points(plan)
+    for place in pending.missing:
+        piece = _piece(firsts, place)
+        query = plan.queries[piece.query]
+        where = PointId(sitting.name, sitting.round, place)
         points.append(Point(where, query.points(piece.start, piece.stop)[0], query.sample))
     return points
 
@@ -231,14 +244,19 @@ def _drive(again: AskTell, recorded: Recorded) -> _Pending | None:
             loop(again, recorded)
         except _Pending as pending:
             return pending
+        except SzohtError:
+            raise
+        except Exception as error:  # nothing of the user's is called here
+            raise RunMismatchError(
+                f"run {recorded.name} cannot be replayed from what is stored of it: {error!r}."
+            ) from error
     return None
 
 
-def _places(plan: Plan) -> list[Piece]:
-    """Return the piece of each point of a plan."""
-    return [
-        Piece(i, j, j + 1) for i, query in enumerate(plan.queries) for j in range(query.n_points)
-    ]
+def _piece(firsts: list[int], place: int) -> Piece:
+    """Return the piece that is one point of a plan, whose queries begin at ``firsts``."""
+    query = bisect_right(firsts, place) - 1
+    return Piece(query, place - firsts[query], place - firsts[query] + 1)
 
 
 def _told(plan: Plan, answers: Iterable[PieceAnswer]) -> dict[int, float]:

@@ -115,8 +115,8 @@ def resume(
     )
     with ExitStack() as stack:
         file = stack.enter_context(opened(store, create=False))
-        name = file.find(run)
-        settings = file.settings(name).checked(method=method, stop=stop)
+        sitting = stack.enter_context(file.sit(run))
+        settings = sitting.settings.checked(method=method, stop=stop)
         function = _function(fun, settings)
         settings.check_function(fingerprint(function))
         objective = _objective(function, settings, gradient=gradient, along=along)
@@ -125,13 +125,17 @@ def resume(
             on_error=cast(OnError, settings.on_error),
             chunk_size=settings.chunk_size,
         )
-        sitting = stack.enter_context(file.sit(name))
         sitting.extend(settings.with_limits(limits))
         callbacks = list(as_callbacks(callback))
         bar = ProgressBar() if progress else None
         if bar is not None:
             callbacks.append(bar)
-        again = rebuild(sitting.settings, callback=callbacks, monitor=monitor)
+        try:
+            again = rebuild(sitting.settings, callback=callbacks, monitor=monitor)
+        except RunMismatchError as error:
+            if sitting.extended and isinstance(error.__cause__, ParameterError):
+                raise error.__cause__ from None  # it is about the limits given here
+            raise
         if staff is not None:
             dispatcher = stack.enter_context(staff.at_work(objective))
             oracle = replace(oracle, dispatcher=dispatcher)
@@ -150,18 +154,23 @@ def rebuild(
     """Return the run at its start, as it was first made."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StartWarning)  # it was given when the run was new
-        return AskTell(
-            settings.x0,
-            method=cast(Algorithm, settings.method),
-            stop=settings.stop,
-            rng=settings.seed,
-            n_samples=settings.n_samples,
-            stochastic=settings.stochastic,
-            on_error=cast(OnError, settings.on_error),
-            callback=callback,
-            monitor=monitor,
-            **settings.limits,
-        )
+        try:
+            return AskTell(
+                settings.x0,
+                method=cast(Algorithm, settings.method),
+                stop=settings.stop,
+                rng=settings.seed,
+                n_samples=settings.n_samples,
+                stochastic=settings.stochastic,
+                on_error=cast(OnError, settings.on_error),
+                callback=callback,
+                monitor=monitor,
+                **cast(dict[str, Any], settings.limits),
+            )
+        except Exception as error:  # parts that fit no run: no szoht stored them together
+            raise RunMismatchError(
+                f"the run cannot be made again from what is stored of it: {error}"
+            ) from error
 
 
 def _function(fun: Any, settings: Settings) -> Any:
@@ -175,7 +184,7 @@ def _function(fun: Any, settings: Settings) -> Any:
         )
     try:
         return find(settings.source)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise ParameterError(
             f"`fun` must be given: the function of this run, {settings.source}, cannot be imported "
             f"({error}); got fun=None."

@@ -8,6 +8,7 @@ import pytest
 
 import szoht
 from szoht import SparseBox, algorithms
+from szoht.algorithms.registry import REVISIONS
 from szoht.errors import (
     ParameterError,
     ParameterTypeError,
@@ -255,13 +256,33 @@ def test_another_function_or_algorithm_is_refused_and_the_file_untouched(store):
     assert not store.with_name("nothing.db").exists()
 
 
-def test_another_version_is_refused(store, monkeypatch):
-    szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **SETTINGS)
-    before = store.read_bytes()
+def test_another_version_alone_changes_nothing(store, monkeypatch):
+    first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **SETTINGS)
     monkeypatch.setattr("szoht.store.settings.__version__", "9.9")
-    with pytest.raises(RunMismatchError, match=r"the run was made by szoht .* and this is 9\.9"):
+    assert_same(szoht.resume(store, fun), first)
+
+
+@pytest.mark.parametrize(
+    ("method", "name"), [("auto", "auto"), ("szoht", "sphere"), ("szoht", "composite")]
+)
+def test_another_revision_is_refused(store, monkeypatch, method, name):
+    settings = SETTINGS | {"method": method, "options": {}}
+    first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **settings)
+    before = store.read_bytes()
+    monkeypatch.setitem(REVISIONS, name, 2)
+    with pytest.raises(
+        RunMismatchError, match=f"revision 1 of '{name}', and this is revision 2.*Install szoht=="
+    ):
         szoht.resume(store, fun)
     assert store.read_bytes() == before
+    with szoht.Store(store) as file:
+        assert file.runs()[0].best == first.fun
+        assert file.snapshot(first.run).best.value == first.fun
+    second = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **settings)
+    assert_same(szoht.resume(store, fun, run=second.run), second)
+    monkeypatch.setitem(REVISIONS, name, 1)
+    with pytest.raises(RunMismatchError, match=f"revision 2 of '{name}', and this is revision 1"):
+        szoht.resume(store, fun, run=second.run)
 
 
 def test_numbers_that_come_out_differently_are_noticed(store, monkeypatch):
@@ -276,14 +297,22 @@ def test_numbers_that_come_out_differently_are_noticed(store, monkeypatch):
 
 def test_a_state_that_comes_out_differently_is_noticed(store, monkeypatch):
     first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **SETTINGS)
-    look = szoht.composite.Composite._note
+    note = szoht.composite.Composite._note
     monkeypatch.setattr(
         szoht.composite.Composite,
         "_note",
-        lambda self, state, point: look(self, state, point._replace(exact=False)),
+        lambda self, state, point: note(self, state, point._replace(value=point.value - 1e-9)),
     )
     with pytest.raises(RunMismatchError, match="has come to another state"):
         szoht.resume(store, fun, run=first.run)
+
+
+def test_what_is_only_said_about_a_state_is_not_compared(store, monkeypatch):
+    settings = SETTINGS | {"method": "auto", "options": {}}
+    first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **settings)
+    monkeypatch.setattr(szoht.scripted.Notebook, "explain", lambda self, line: None)
+    assert first.explain
+    assert_same(szoht.resume(store, fun), first)
 
 
 def test_a_run_has_one_owner(store):

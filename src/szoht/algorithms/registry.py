@@ -29,7 +29,7 @@ from szoht.samplers import Full, Minibatch, Seeds
 from szoht.sparse_vector import SparseVector
 from szoht.types import Vector
 
-__all__ = ["METHODS", "build"]
+__all__ = ["METHODS", "REVISIONS", "build", "revision"]
 
 METHODS: dict[str, Callable[..., Algorithm]] = {
     "ada_zoro": ada_zoro,
@@ -53,7 +53,19 @@ METHODS: dict[str, Callable[..., Algorithm]] = {
     "zscg": zscg,
 }
 
+REVISIONS: dict[str, int] = {"auto": 1, "auto_path": 1}
+"""Of algorithms and their parts, by the names under which they are stored; 1 if not listed.
+
+Raise the number with every change after which the same seed asks other points: stored runs of the
+revision before can then be read, and not resumed.
+"""
+
 DEFAULT_BATCH = 32
+
+
+def revision(name: str) -> int:
+    """Return the revision of a stored algorithm or part."""
+    return REVISIONS.get(name, 1)
 
 
 def build(

@@ -12,7 +12,7 @@ from szoht.oracle import PointFailure
 from szoht.pieces import Piece, PieceAnswer, assemble, first_points
 from szoht.queries import Answer, Plan
 from szoht.result import Progress, Result, Status
-from szoht.store.sitting import Fault, Sitting
+from szoht.store.sitting import NOWHERE, Fault, Sitting
 from szoht.store.snapshots import take
 
 __all__ = ["Recorded", "RunOver", "recording"]
@@ -23,10 +23,6 @@ SNAPSHOT_SHARE = 0.01
 
 FINAL = frozenset(Status) - {Status.RUNNING, Status.INTERRUPTED, Status.FAILED, Status.STORE}
 """Endings after which there is nothing to resume, unless with other limits."""
-
-
-NOWHERE = -2
-"""The round of a snapshot that was taken in the middle of one: to be shown, not to be compared."""
 
 
 VERDICT = 0
@@ -187,7 +183,7 @@ class Recorded:
         stored = sitting.snapshot
         if stored is None or stored.round != sitting.round or sitting.extended:
             return
-        if take(sitting.round, run.state, run.progress) != stored:
+        if not stored.agrees(take(sitting.round, run.state, run.progress)):
             raise RunMismatchError(
                 f"run {self.name} has come to another state after round {sitting.round} than the "
                 "one stored. Another NumPy or another processor may round differently: go on with "
