@@ -19,6 +19,7 @@ from szoht.directions import Directions
 from szoht.errors import (
     BudgetError,
     EvaluationError,
+    ExecutorError,
     NonFiniteError,
     ParameterError,
     RunFinishedError,
@@ -250,7 +251,8 @@ class AskTell:
             solution = self._state.best  # whatever the algorithm stands for, this is the hit
         reached = status in (Status.TARGET, Status.STALLED, Status.CONVERGED)
         message = status.message if self._failure is None else f"{status.text} {self._failure}"
-        if self._failure is not None and self.on_error != "skip":
+        by_executor = self._failure and isinstance(self._failure.exception, ExecutorError)
+        if self._failure is not None and not by_executor and self.on_error != "skip":
             message = f"{message} {status.remedy}"
         return Result(
             x=solution.x,

@@ -15,7 +15,7 @@ import typer
 from szoht import algorithms
 from szoht.errors import ParameterError, SzohtError
 from szoht.executors import Threads
-from szoht.result import Result
+from szoht.result import Result, Status
 from szoht.types import Vector
 
 __all__ = [
@@ -158,12 +158,17 @@ def staff(workers: int | None, retries: int | None, *, program: bool) -> dict[st
 
 
 def show(result: Result, output: Path | None) -> None:
-    """Print a result, and write it to a file if one is wanted; exit with 1 if it failed."""
+    """Print a result, and write it to a file if one is wanted.
+
+    Exit with 1 if it failed, and with 130 if it was interrupted, as shells do.
+    """
     typer.echo(str(result))
     if output is not None:
         output.write_text(json.dumps(as_json(result), indent=2) + "\n")
     if result.failure is not None:
         raise typer.Exit(code=1)
+    if result.status is Status.INTERRUPTED:
+        raise typer.Exit(code=130)
 
 
 def as_json(result: Result) -> dict[str, Any]:
