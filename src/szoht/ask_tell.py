@@ -19,6 +19,7 @@ from szoht.directions import Directions
 from szoht.errors import (
     BudgetError,
     EvaluationError,
+    ExecutorError,
     NonFiniteError,
     ParameterError,
     RunFinishedError,
@@ -274,7 +275,8 @@ class AskTell:
     def _message(self, status: Status) -> str:
         """Say why the run ended, and what one may do about it."""
         if self._failure is not None:
-            remedy = status.remedy if self.on_error != "skip" else ""
+            by_executor = isinstance(self._failure.exception, ExecutorError)
+            remedy = "" if by_executor or self.on_error == "skip" else status.remedy
             return f"{status.text} {self._failure} {remedy}".strip()
         limit = self.query_limit
         left = 0 if limit is None else limit - self._counts.queries
