@@ -1,9 +1,15 @@
 """Everything shown in docstrings and documents is executed by the tests."""
 
+import os
+
 import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 from sybil.parsers.rest import DocTestParser
+
+# before NumPy is imported: processes that each use every processor only disturb one another
+for _library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
 _documents = Sybil(parsers=[PythonCodeBlockParser(), SkipParser()], patterns=["*.md"])
 _docstrings = Sybil(

@@ -20,8 +20,10 @@ def run(folder, script, *arguments):
     return done
 
 
-def test_make_runs_every_script():
-    assert {path.stem for path in (ROOT / "benchmarks").glob("*.py")} == set(SCRIPTS)
+def test_make_runs_every_script_that_has_limits():
+    scripts = (ROOT / "benchmarks").glob("*.py")
+    limited = {path.stem for path in scripts if "    report(" in path.read_text()}
+    assert limited == set(SCRIPTS)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

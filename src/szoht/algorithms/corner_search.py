@@ -1,7 +1,7 @@
 """Corner search: exchanges among corners of a box, guided by a Gaussian model of the slopes."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -56,10 +56,6 @@ class CornerSearch(Scripted):
             for name in ("share", "length", "smooth", "shared", "noise", "window")
         )
         return f"CornerSearch(operator={self.operator!r}, grid of shape {shape}, {rest})"
-
-    def with_grid(self, grid: Indices) -> "CornerSearch":
-        """Return the same search told which coordinates are neighbors, unless it knows."""
-        return self if self.grid is not None else replace(self, grid=_as_grid(grid))
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Take a finite sum as a whole: values must be comparable."""
@@ -191,7 +187,8 @@ def corner_search(
     constraint : SparseBox or GroupSparse
         With finite bounds; a unit is a coordinate or a group.
     grid : array of int of shape (channels, height, width), optional
-        Which coordinate is where, so that neighbours are known; `szoht.attack` gives it.
+        Which coordinate is where, so that neighbors are known; `szoht.attack` gives it to every
+        method that has this parameter.
     share : float
         The part of the units exchanged at most, in (0, 1].
     length : float

@@ -1,21 +1,21 @@
 """`attack`: few-pixel changes that a classifier answers wrongly, to test one's own model."""
 
+import inspect
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from szoht.algorithm import Algorithm
-from szoht.algorithms import build
+from szoht.algorithms import METHODS
 from szoht.ask_tell import AskTell
 from szoht.callbacks import ProgressBar
 from szoht.errors import EvaluationError, ParameterError
 from szoht.loop import loop
 from szoht.objective import as_objective
-from szoht.operators import Operator
 from szoht.oracle import Oracle
 from szoht.problems.attack.batching import Batches
 from szoht.problems.attack.layout import (
@@ -33,20 +33,11 @@ from szoht.problems.attack.objective import AttackObjective
 from szoht.problems.attack.result import AttackResult, AttackStatus
 from szoht.result import Result, Status
 from szoht.stopping import Check, Rule
-from szoht.types import Indices, Vector
+from szoht.types import Vector
 
 __all__ = ["attack"]
 
 DEFAULT_QUERIES = 10_000
-
-
-@runtime_checkable
-class UsesGrid(Protocol):
-    """An algorithm that makes use of which coordinates are neighbors."""
-
-    def with_grid(self, grid: Indices) -> Algorithm:
-        """Return the algorithm told where each coordinate is: (channels, height, width)."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -159,14 +150,16 @@ def attack(
         high=high,
         batches=Batches(batch_size),
     )
-    if isinstance(method, str):
+    allowed = None
+    if isinstance(method, str):  # an algorithm object has a constraint of its own
         allowed = constraint(flat, layout, k=k, unit=unit, bounds=bounds, low=low, high=high)
     bar = ProgressBar() if progress else None
     prediction = _prediction(objective)
     run = AskTell(
         np.zeros(flat.size),
-        method=_algorithm(method, options, allowed, layout) if isinstance(method, str) else method,
-        options=None if isinstance(method, str) else options,
+        constraint=allowed,
+        method=method,
+        options=_options(method, options, layout),
         max_queries=max_queries,
         max_seconds=max_seconds,
         stop=FirstSuccess(objective),
@@ -184,26 +177,17 @@ def attack(
     return _result(objective, run, layout, prediction=prediction, method=name)
 
 
-def _algorithm(
-    method: str, options: Mapping[str, Any] | None, allowed: Operator, layout: Layout
-) -> Algorithm:
-    """Return the algorithm, told where each coordinate lies if it can use that."""
-    d = int(np.prod(layout.shape))
-    algorithm = build(
-        method,
-        x0=np.zeros(d),
-        k=None,
-        constraint=allowed,
-        options=options,
-        n_samples=None,
-        stochastic=False,
-    )
-    if not isinstance(algorithm, UsesGrid):
-        return algorithm
-    places = np.arange(d).reshape(layout.shape)
+def _options(
+    method: str | Algorithm, options: Mapping[str, Any] | None, layout: Layout
+) -> Mapping[str, Any] | None:
+    """Tell a method that has a parameter ``grid`` where each coordinate lies."""
+    factory = METHODS.get(method) if isinstance(method, str) else None
+    if factory is None or "grid" not in inspect.signature(factory).parameters:
+        return options
+    places = np.arange(int(np.prod(layout.shape))).reshape(layout.shape)
     if layout.channels == "last":
         places = np.moveaxis(places, 2, 0)
-    return algorithm.with_grid(places.reshape(layout.grid))
+    return {"grid": places.reshape(layout.grid)} | dict(options or {})
 
 
 def _prediction(objective: AttackObjective) -> int:
