@@ -1,8 +1,11 @@
 import os
+import pickle
+import select
 import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -123,6 +126,23 @@ def test_processes_give_the_same_numbers(tmp_path):
             np.testing.assert_array_equal(column, pooled.load(job, experiment.run).table[name])
 
 
+def test_what_a_worker_reports_fits_into_a_pipe(cache, monkeypatch):
+    """A worker ended in the middle of a longer message keeps the reader waiting forever."""
+
+    def talkative(settings, seed):
+        raise RuntimeError("\N{GRINNING FACE}" * 10_000)
+
+    assert running._work(JOBS[0], cache.stem(JOBS[0], fakes.run)) == ""
+    monkeypatch.setattr(running, "find", lambda name: SimpleNamespace(run=talkative))
+    report = running._work(JOBS[0], cache.stem(JOBS[0], fakes.run))
+    assert report.startswith("RuntimeError")
+    assert len(pickle.dumps(report)) + PROTOCOL_BYTES < select.PIPE_BUF
+
+
+PROTOCOL_BYTES = 500
+"""What the pool adds to a result when it sends it, generously."""
+
+
 def test_an_interrupt_loses_nothing_that_is_finished(tmp_path):
     # the handler, because a shell's background jobs are started with interrupts switched off
     code = (
@@ -141,7 +161,11 @@ def test_an_interrupt_loses_nothing_that_is_finished(tmp_path):
     while not list(tmp_path.rglob("*.json")) and time.monotonic() < deadline:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    output, _ = process.communicate(timeout=60)
+    try:
+        output, _ = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     assert process.returncode == 130, output
     assert "goes on" in output
     finished = len(list(tmp_path.rglob("*.json")))
