@@ -14,12 +14,12 @@ import torch
 from core import Row, Timed, report, seconds, sized
 
 from szoht import AskTell, szoht
+from szoht.applications.attack import AttackObjective, Batches, Margin
+from szoht.applications.attack.datasets import Classified, load_cifar10, load_imagenet, load_mnist
+from szoht.applications.attack.torch_network import TorchNetwork
+from szoht.core.objective import as_objective
 from szoht.errors import SzohtError
-from szoht.objective import as_objective
 from szoht.oracle import Oracle
-from szoht.problems.attack import AttackObjective, Batches, Margin
-from szoht.problems.attack.datasets import Classified, load_cifar10, load_imagenet, load_mnist
-from szoht.problems.attack.torch_network import TorchNetwork
 
 
 class Watched(torch.nn.Module):

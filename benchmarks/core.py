@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 
 from szoht import AskTell, Objective, minimize, szoht
-from szoht._random import draw_supports
+from szoht.core.random import draw_supports
 from szoht.oracle import Oracle
 from szoht.types import Indices, Sample, Vector
 

@@ -16,7 +16,7 @@ import numpy as np
 from core import SMOKE, Row, report, sized
 
 from szoht import AskTell, SparseVector, minimize
-from szoht.objective import as_objective
+from szoht.core.objective import as_objective
 from szoht.oracle import Oracle
 from szoht.types import Indices, Vector
 

@@ -21,8 +21,8 @@ from szoht import (
     minimize,
     operators,
 )
-from szoht._validate import check_vector
-from szoht.objective import Objective, as_objective
+from szoht.core.objective import Objective, as_objective
+from szoht.core.validation import check_vector
 from szoht.oracle import Oracle
 from szoht.samplers import Minibatch as Batch
 from szoht.schedules import Constant, Geometric, Polynomial

@@ -5,17 +5,18 @@ import pytest
 from scipy import optimize
 
 import szoht
-from szoht import AskTell, Composite, SoftThreshold, Sparse, Status, _clock, errors, minimize
-from szoht._random import Key, as_seed
-from szoht.algorithm import Measured, State
-from szoht.callbacks import Recorder
-from szoht.directions import Drawn
+from szoht import AskTell, Composite, SoftThreshold, Sparse, Status, errors, minimize
+from szoht.core import clock
+from szoht.core.algorithm import Measured, State
+from szoht.core.directions import Drawn
+from szoht.core.distributions import OrthogonalLaw
+from szoht.core.query import Answer, Estimate
+from szoht.core.random import Key, as_seed
 from szoht.estimators import Coordinate, Gaussian, Sphere
-from szoht.laws import OrthogonalLaw
 from szoht.pieces import CHUNK_VALUES
-from szoht.queries import Answer, Estimate
 from szoht.result import Counts, Progress
-from szoht.rounding import RoundingGuard
+from szoht.run.callbacks import Recorder
+from szoht.run.rounding import RoundingGuard
 from szoht.schedules import Constant, Geometric
 from szoht.stopping import Iterations, Queries, Stalled, Target, join_limits
 from szoht.updates import ForwardBackward, FrankWolfe, LineSearch
@@ -542,7 +543,7 @@ def test_a_callback_that_stops_is_named_even_at_the_target():
 def test_time_stops_with_the_run_and_in_callbacks(monkeypatch):
 
     now = [0.0]
-    monkeypatch.setattr(_clock.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(clock.time, "perf_counter", lambda: now[0])
 
     def cb(p):
         now[0] += 100.0

@@ -16,13 +16,13 @@ from szoht import (
     minimize,
     szoht,
 )
-from szoht._random import Key
+from szoht.core.implicit import NO_BIT, HashedSigns, hash_of
+from szoht.core.query import Answer
+from szoht.core.random import Key
 from szoht.errors import CapabilityError, ParameterError, StartWarning
 from szoht.estimators import Sketch
 from szoht.estimators.sketch import _slopes
-from szoht.hashed import NO_BIT, HashedSigns, hash_of
 from szoht.operators import Box
-from szoht.queries import Answer
 from szoht.samplers import Minibatch
 from szoht.schedules import Polynomial
 

@@ -11,7 +11,7 @@ PACKAGES = (
     "estimators",
     "operators",
     "problems",
-    "problems.attack",
+    "applications.attack",
     "testing",
     "updates",
 )

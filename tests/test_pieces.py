@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from szoht import AskTell, Objective, algorithms
+from szoht.core.query import Plan, Query, one_point
 from szoht.evaluate import evaluate
 from szoht.oracle import Oracle, PointFailure
 from szoht.pieces import Piece, assemble, cut
-from szoht.queries import Plan, Query, one_point
 
 D = 12
 Y = np.linspace(-1, 1, D)

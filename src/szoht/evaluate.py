@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from szoht._validate import real_array
+from szoht.core.objective import Objective
+from szoht.core.query import Plan, Query
+from szoht.core.validation import real_array
 from szoht.errors import AnswerShapeError
-from szoht.objective import Objective
 from szoht.pieces import Piece, PieceAnswer, is_stack
-from szoht.queries import Plan, Query
 from szoht.types import Vector
 
 __all__ = ["as_gradient", "as_values", "evaluate", "objection", "raised"]

@@ -11,8 +11,11 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from szoht._validate import check_choice, check_integer
-from szoht.algorithm import Algorithm
+from szoht.core.algorithm import Algorithm
+from szoht.core.objective import Call, Objective
+from szoht.core.query import STACK_VALUES, Answer, Plan, Query
+from szoht.core.sparse_vector import SparseVector
+from szoht.core.validation import check_choice, check_integer
 from szoht.errors import (
     AnswerShapeError,
     CapabilityError,
@@ -22,10 +25,7 @@ from szoht.errors import (
 )
 from szoht.evaluate import evaluate, objection, raised
 from szoht.executors.dispatch import Dispatcher
-from szoht.objective import Call, Objective
 from szoht.pieces import Piece, PieceAnswer, assemble, cut, first_points
-from szoht.queries import STACK_VALUES, Answer, Plan, Query
-from szoht.sparse_vector import SparseVector
 from szoht.types import Vector
 
 __all__ = ["Landed", "OnError", "Oracle", "PointFailure", "check_capabilities"]

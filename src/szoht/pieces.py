@@ -6,8 +6,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from szoht.objective import Objective
-from szoht.queries import Answer, Plan, Query
+from szoht.core.objective import Objective
+from szoht.core.query import Answer, Plan, Query
 from szoht.types import Vector
 
 __all__ = ["Piece", "PieceAnswer", "assemble", "cut", "first_points", "is_stack"]
@@ -57,7 +57,7 @@ def cut(plan: Plan, objective: Objective, chunk_size: int | None = None) -> tupl
     but the arguments, never on who evaluates the pieces: a vectorised function may round
     differently in stacks of another height.
 
-    >>> from szoht.queries import one_point
+    >>> from szoht.core.query import one_point
     >>> cut(one_point(np.zeros(3), None), Objective(value=lambda x, sample: 0.0))
     (Piece(query=0, start=0, stop=1),)
     """

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from szoht._validate import check_choice, check_real
+from szoht.core.validation import check_choice, check_real
 from szoht.errors import ParameterError, ParameterTypeError, ProgramError
 from szoht.program_folders import PID_FILE, TaskCancelled, is_cancelled, program_folder
 from szoht.types import Sample, Vector

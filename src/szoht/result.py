@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from szoht.algorithm import Measured, PathPoint
-from szoht.hashed import Probe
-from szoht.queries import Answer, Plan
+from szoht.core.algorithm import Measured, PathPoint
+from szoht.core.implicit import Probe
+from szoht.core.query import Answer, Plan
 from szoht.types import Indices, Mask, Vector
 
 __all__ = ["Counts", "Failure", "Faults", "Progress", "Result", "Status"]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from szoht import AskTell, L1Ball, Sparse, SparseBox, Status, algorithms, minimize
-from szoht._random import Key
 from szoht.algorithms.automatic import Auto
 from szoht.algorithms.automatic.candidates import find_candidates
 from szoht.algorithms.automatic.exchange import kick, splice, swap
@@ -17,10 +16,11 @@ from szoht.algorithms.automatic.restricted import Problem, conditional, exchange
 from szoht.algorithms.automatic.restricted import free_slopes as resting
 from szoht.algorithms.automatic.search import Candidates, Search
 from szoht.algorithms.automatic.solver import _cut_down, _leap
-from szoht.directions import Drawn
-from szoht.laws import RademacherLaw
-from szoht.queries import Answer, Plan
-from szoht.scripted import Notebook, Scripted
+from szoht.algorithms.generator import Notebook, Scripted
+from szoht.core.directions import Drawn
+from szoht.core.distributions import RademacherLaw
+from szoht.core.query import Answer, Plan
+from szoht.core.random import Key
 
 
 def sparse_quadratic(d, k=5):

@@ -5,11 +5,11 @@ import pytest
 
 from reference.sparse_rs import share_of, sparse_rs
 from szoht import GroupSparse, SparseBox, algorithms, minimize
-from szoht._random import Key, Purpose
-from szoht.algorithms.corner_search import Held
-from szoht.algorithms.corners import Corners
-from szoht.algorithms.slope_model import NEAREST, SlopeModel, SlopePrior, _solve
-from szoht.algorithms.sparse_rs import exchange, exchange_share
+from szoht.algorithms.vertex.box_vertices import Corners
+from szoht.algorithms.vertex.corner_search import Held
+from szoht.algorithms.vertex.slope_model import NEAREST, SlopeModel, SlopePrior, _solve
+from szoht.algorithms.vertex.sparse_rs import exchange, exchange_share
+from szoht.core.random import Key, Purpose
 from szoht.errors import ParameterError
 
 LOW = -np.linspace(0.2, 1.0, 12)

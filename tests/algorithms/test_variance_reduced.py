@@ -6,10 +6,10 @@ import pytest
 from algorithms.runs import dense
 from reference import baselines as naive
 from szoht import AskTell, Minibatch, algorithms, errors, minimize
-from szoht._random import Key
+from szoht.core.query import Answer
+from szoht.core.random import Key
 from szoht.estimators import SARAH, SVRG, Coordinate, MemoryTable, Sphere
 from szoht.estimators.anchored import Anchor
-from szoht.queries import Answer
 
 N, D, K, T = 6, 11, 3, 9
 

@@ -216,7 +216,7 @@ def test_all_queries_are_counted_and_the_budget_is_per_start(prices, monkeypatch
         spent.append(result.nfev)
         return result
 
-    monkeypatch.setattr("szoht.problems.frontier.minimize", counting)
+    monkeypatch.setattr("szoht.applications.portfolio.frontier.minimize", counting)
     done = run(prices, "-k", 2, "--json", "--budget", 300)
     report = json.loads(done.stdout)
     assert report["total_queries"] == sum(spent)

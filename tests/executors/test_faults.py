@@ -15,12 +15,12 @@ import pytest
 
 import workloads
 from szoht import Status, errors, minimize
+from szoht.core.objective import as_objective
+from szoht.core.query import one_point
 from szoht.executors import Dask, Processes, Ray, Threads
 from szoht.executors.parcel import pack_objective
 from szoht.executors.processes import ProcessCrew
-from szoht.objective import as_objective
 from szoht.pieces import Piece
-from szoht.queries import one_point
 from szoht.result import Faults
 
 D = workloads.D

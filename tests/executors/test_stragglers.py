@@ -8,12 +8,12 @@ import pytest
 
 import workloads
 from szoht import Status, minimize
-from szoht._random import Key
+from szoht.core.query import Plan, Query
+from szoht.core.random import Key
 from szoht.estimators import Sphere
 from szoht.executors import Processes, Threads
 from szoht.executors.quorum import Quorum
 from szoht.pieces import Piece, PieceAnswer, assemble
-from szoht.queries import Plan, Query
 from szoht.result import first_failure
 
 

@@ -7,10 +7,10 @@ import pytest
 
 import workloads
 from szoht import AskTell, algorithms
+from szoht.core.objective import as_objective
 from szoht.executors.dispatch import Dispatcher
 from szoht.executors.parcel import pack, pack_objective, unpack
 from szoht.executors.processes import ProcessCrew
-from szoht.objective import as_objective
 from szoht.oracle import Oracle
 from szoht.pieces import Piece
 

@@ -10,10 +10,10 @@ import pytest
 
 import szoht
 from szoht import SparseBox, algorithms
-from szoht.algorithm import Algorithm
+from szoht.core.algorithm import Algorithm
+from szoht.core.query import Stage
 from szoht.errors import EncodingError
 from szoht.operators import Operator
-from szoht.queries import Stage
 from szoht.store.codec import Encoded, decode, encode
 from szoht.store.fingerprint import fingerprint, place, same
 from szoht.types import Vector

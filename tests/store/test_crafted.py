@@ -14,10 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 import szoht
-from szoht import remote
 from szoht.cli.app import app
 from szoht.errors import EncodingError, StoreFileError, SzohtError
 from szoht.operators import Operator
+from szoht.run import external as remote
 from szoht.schedules import Schedule
 from szoht.store.codec import Encoded, decode, encode
 from szoht.types import Vector
@@ -266,7 +266,7 @@ TREES = {
     "a record with other kinds": '{"record": "sparse", "fields": {"k": "3"}}',
     "a record with an array": '{"record": "sparse", "fields": {"k": {"array": 0}}}',
     "a class of Python": '{"record": "os:system", "fields": {}}',
-    "a function of ours": '{"record": "szoht.optimize:minimize", "fields": {}}',
+    "a function of ours": '{"record": "szoht.run.minimize:minimize", "fields": {}}',
     "an enumeration": '{"member": "szoht.result:Status", "name": "FAILED"}',
     "array -1": '{"array": -1}',
     "array 7": '{"array": 7}',

@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 import szoht
-from szoht import remote
 from szoht.algorithms.registry import REVISIONS, revision
 from szoht.cli.app import app
 from szoht.errors import RunMismatchError
+from szoht.run import external as remote
 from szoht.store.names import PATHS_0_1
 
 FIXTURES = Path(__file__).with_name("fixtures")

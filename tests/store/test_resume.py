@@ -297,9 +297,9 @@ def test_numbers_that_come_out_differently_are_noticed(store, monkeypatch):
 
 def test_a_state_that_comes_out_differently_is_noticed(store, monkeypatch):
     first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **SETTINGS)
-    note = szoht.composite.Composite._note
+    note = szoht.algorithms.composite.Composite._note
     monkeypatch.setattr(
-        szoht.composite.Composite,
+        szoht.algorithms.composite.Composite,
         "_note",
         lambda self, state, point: note(self, state, point._replace(value=point.value - 1e-9)),
     )
@@ -310,7 +310,7 @@ def test_a_state_that_comes_out_differently_is_noticed(store, monkeypatch):
 def test_what_is_only_said_about_a_state_is_not_compared(store, monkeypatch):
     settings = SETTINGS | {"method": "auto", "options": {}}
     first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **settings)
-    monkeypatch.setattr(szoht.scripted.Notebook, "explain", lambda self, line: None)
+    monkeypatch.setattr(szoht.algorithms.generator.Notebook, "explain", lambda self, line: None)
     assert first.explain
     assert_same(szoht.resume(store, fun), first)
 

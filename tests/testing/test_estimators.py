@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from szoht._random import Purpose
-from szoht.queries import Estimate, Plan, Query
+from szoht.core.query import Estimate, Plan, Query
+from szoht.core.random import Purpose
 from szoht.testing import check_estimator
 
 

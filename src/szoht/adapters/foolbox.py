@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from szoht.applications.attack import AttackResult, AttackResults, attack
 from szoht.errors import MissingExtraError, ParameterTypeError
-from szoht.problems.attack import AttackResult, AttackResults, attack
 
 try:
     import eagerpy

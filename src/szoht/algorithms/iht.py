@@ -1,7 +1,7 @@
 """IHT and StoIHT: hard thresholding with true gradients, the first-order references."""
 
+from szoht.algorithms.composite import Composite
 from szoht.algorithms.defaults import pick_operator, pick_update
-from szoht.composite import Composite
 from szoht.estimators import Exact
 from szoht.operators import Operator
 from szoht.samplers import Full, Minibatch, Sampler

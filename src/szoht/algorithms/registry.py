@@ -5,28 +5,28 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from szoht._validate import check_integer
-from szoht.algorithm import Algorithm
 from szoht.algorithms.automatic import auto
-from szoht.algorithms.corner_search import corner_search
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.hzo_ht import hzo_ht
 from szoht.algorithms.iht import iht, stoiht
 from szoht.algorithms.momentum_szoht import momentum_szoht
 from szoht.algorithms.rspgf import rspgf
 from szoht.algorithms.sketch_ht import sketch_ht
-from szoht.algorithms.sparse_rs import sparse_rs
 from szoht.algorithms.szoht import szoht
 from szoht.algorithms.truncated_zsgd import truncated_zsgd
 from szoht.algorithms.variance_reduced import saga_szht, sarah_szht, vr_szht
+from szoht.algorithms.vertex.corner_search import corner_search
+from szoht.algorithms.vertex.sparse_rs import sparse_rs
 from szoht.algorithms.zo_adamm import zo_adamm
 from szoht.algorithms.zo_projected_gradient import zo_projected_gradient
 from szoht.algorithms.zoro import ada_zoro, zoro
 from szoht.algorithms.zscg import zscg
+from szoht.core.algorithm import Algorithm
+from szoht.core.sparse_vector import SparseVector
+from szoht.core.validation import check_integer
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.operators import Operator
 from szoht.samplers import Full, Minibatch, Seeds
-from szoht.sparse_vector import SparseVector
 from szoht.types import Vector
 
 __all__ = ["METHODS", "REVISIONS", "build", "revision"]

@@ -1,7 +1,7 @@
 """Hard thresholding with sketched gradients, for dimensions in the billions."""
 
+from szoht.algorithms.composite import Composite
 from szoht.algorithms.defaults import default_mu, pick_operator, pick_update
-from szoht.composite import Composite
 from szoht.errors import ParameterError
 from szoht.estimators import Sketch
 from szoht.operators import Operator

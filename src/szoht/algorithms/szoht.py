@@ -1,7 +1,7 @@
 """SZOHT: stochastic zeroth-order hard thresholding."""
 
+from szoht.algorithms.composite import Composite
 from szoht.algorithms.defaults import pick_operator, pick_sphere, pick_update
-from szoht.composite import Composite
 from szoht.operators import Operator
 from szoht.samplers import Full, Sampler
 from szoht.schedules import Scheduled

@@ -1,7 +1,7 @@
 """Truncated-ZSGD: Gaussian smoothing, then the k largest entries."""
 
+from szoht.algorithms.composite import Composite
 from szoht.algorithms.defaults import default_directions, pick_gaussian, pick_operator, pick_update
-from szoht.composite import Composite
 from szoht.operators import Operator
 from szoht.samplers import Full, Sampler
 from szoht.schedules import Scheduled

@@ -5,11 +5,11 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from szoht.ask_tell import AskTell
 from szoht.cli import options
 from szoht.oracle import OnError
 from szoht.programs import as_json_point
-from szoht.remote import Point, begin, waiting
+from szoht.run.ask_tell import AskTell
+from szoht.run.external import Point, begin, waiting
 from szoht.store import Store
 
 __all__ = ["ask"]

@@ -14,7 +14,7 @@ from szoht.reporting.drawing import load_matplotlib
 from szoht.types import Vector
 
 if TYPE_CHECKING:
-    from szoht.problems.attack import AttackResult
+    from szoht.applications.attack import AttackResult
 
 __all__ = ["attack"]
 
@@ -95,7 +95,7 @@ def attack(
 def _attack(
     model: Path, image: Path, label: int, *, high: float, **settings: Any
 ) -> "AttackResult":
-    from szoht.problems.attack import attack as run  # noqa: PLC0415  (the other commands go without)
+    from szoht.applications.attack import attack as run  # noqa: PLC0415  (the other commands go without)
 
     session = _session(model)
     pixels = _image(image, high, session.get_inputs()[0].shape[1:])

@@ -14,7 +14,7 @@ import numpy as np
 import typer
 
 from szoht import algorithms
-from szoht._validate import check_integer
+from szoht.core.validation import check_integer
 from szoht.errors import ParameterError, SzohtError
 from szoht.executors import Threads
 from szoht.reporting.text import printable

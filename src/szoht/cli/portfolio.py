@@ -17,12 +17,17 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from szoht._validate import check_integer
+from szoht.applications.portfolio.frontier import (
+    Solution,
+    Solver,
+    numbers_of_assets,
+    returns_to_try,
+)
 from szoht.cli import options
+from szoht.core.validation import check_integer
 from szoht.errors import DataWarning, ParameterError
 from szoht.problems import load_market, read_market, read_prices, read_returns
 from szoht.problems.assets import Assets
-from szoht.problems.frontier import Solution, Solver, numbers_of_assets, returns_to_try
 from szoht.problems.orlib import NAMES
 from szoht.reporting.drawing import save_figure
 from szoht.reporting.portfolio_figures import frontier_figure

@@ -8,7 +8,6 @@ import typer
 
 from szoht.cli import options
 from szoht.errors import MissingExtraError, RunMismatchError
-from szoht.remote import replay
 from szoht.reporting.run_report import (
     draw_run,
     summarise,
@@ -16,6 +15,7 @@ from szoht.reporting.run_report import (
     write_history,
 )
 from szoht.result import Status
+from szoht.run.external import replay
 from szoht.store import Store
 
 __all__ = ["report"]

@@ -7,7 +7,7 @@ import typer
 
 from szoht.cli import options
 from szoht.programs import Program
-from szoht.resuming import resume as go_on
+from szoht.run.resume import resume as go_on
 from szoht.store import Store
 
 __all__ = ["resume"]

@@ -8,9 +8,9 @@ import typer
 
 from szoht.cli import options
 from szoht.errors import ParameterError
-from szoht.optimize import minimize
 from szoht.oracle import OnError
 from szoht.programs import Format, Program
+from szoht.run.minimize import minimize
 
 __all__ = ["solve"]
 

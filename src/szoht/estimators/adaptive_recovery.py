@@ -7,11 +7,13 @@ from typing import cast
 
 import numpy as np
 
-from szoht._random import Key
-from szoht._validate import check_integer, check_real, frozen
-from szoht.directions import Drawn, Explicit, Part
-from szoht.estimators.cosamp import cosamp, least_squares
+from szoht.core.directions import Drawn, Explicit, Part
+from szoht.core.distributions import RademacherLaw
+from szoht.core.query import Answer, Estimate, Plan, Query
+from szoht.core.random import Key
+from szoht.core.validation import check_integer, check_real, frozen
 from szoht.estimators.differences import EPS, Quotients, quotients_of
+from szoht.estimators.sensing.cosamp import cosamp, least_squares
 from szoht.estimators.sparse_recovery import (
     SignRows,
     default_measurements,
@@ -19,8 +21,6 @@ from szoht.estimators.sparse_recovery import (
     radius_at,
     without_mean,
 )
-from szoht.laws import RademacherLaw
-from szoht.queries import Answer, Estimate, Plan, Query
 from szoht.schedules import Scheduled, check_scheduled
 from szoht.types import Indices, Sample, Vector
 
@@ -88,7 +88,7 @@ class AdaptiveRecovery:
 
     Examples
     --------
-    >>> from szoht._random import Key
+    >>> from szoht.core.random import Key
     >>> estimator = AdaptiveRecovery(mu=1e-3)
     >>> slope = np.zeros(100)
     >>> slope[[3, 14, 15, 92]] = [2.0, -2.0, 2.0, 3.0]

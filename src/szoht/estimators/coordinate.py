@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht._random import Key, Purpose, draw_supports
-from szoht._validate import check_integer
-from szoht.directions import Explicit
+from szoht.core.directions import Explicit
+from szoht.core.query import Answer, Estimate, Plan
+from szoht.core.random import Key, Purpose, draw_supports
+from szoht.core.validation import check_integer
 from szoht.estimators.differences import difference_plan, directional_estimate
-from szoht.queries import Answer, Estimate, Plan
 from szoht.schedules import Scheduled, at, check_scheduled
 from szoht.types import Sample, Vector
 

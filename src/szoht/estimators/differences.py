@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.directions import Directions, Drawn, weighted_sum
-from szoht.queries import Answer, Estimate, Plan, Query
-from szoht.sparse_vector import SparseVector
+from szoht.core.directions import Directions, Drawn, weighted_sum
+from szoht.core.query import Answer, Estimate, Plan, Query
+from szoht.core.sparse_vector import SparseVector
 from szoht.types import Sample, Vector
 
 __all__ = [

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from szoht._random import Key
-from szoht.directions import Drawn
+from szoht.core.directions import Drawn
+from szoht.core.distributions import GaussianLaw
+from szoht.core.query import Answer, Estimate, Plan
+from szoht.core.random import Key
 from szoht.estimators.differences import difference_plan, directional_estimate
-from szoht.laws import GaussianLaw
-from szoht.queries import Answer, Estimate, Plan
 from szoht.schedules import Scheduled, at, check_scheduled, check_scheduled_count, count_at
 from szoht.types import Sample, Vector
 

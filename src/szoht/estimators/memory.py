@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht._random import Key
-from szoht._validate import frozen
-from szoht.directions import Directions, Drawn, weighted_sum
+from szoht.core.directions import Directions, Drawn, weighted_sum
+from szoht.core.query import Answer, Estimate, Plan, Query
+from szoht.core.random import Key
+from szoht.core.validation import frozen
 from szoht.estimators.sphere import Sphere, sphere_estimate, sphere_weights
-from szoht.queries import Answer, Estimate, Plan, Query
 from szoht.types import Indices, Sample, Vector
 
 __all__ = ["MemoryTable", "Table"]

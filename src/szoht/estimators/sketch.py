@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from szoht._random import Key, Purpose
-from szoht._validate import check_integer
-from szoht.directions import Directions, Explicit, weighted_sum
+from szoht.core.directions import Directions, Explicit, weighted_sum
+from szoht.core.implicit import NO_BIT, HashedSigns, hash_of
+from szoht.core.query import Answer, Estimate, Plan, Query
+from szoht.core.random import Key, Purpose
+from szoht.core.sparse_vector import SparseVector
+from szoht.core.validation import check_integer
 from szoht.estimators.differences import EPS
-from szoht.hashed import NO_BIT, HashedSigns, hash_of
-from szoht.queries import Answer, Estimate, Plan, Query
 from szoht.schedules import Scheduled, at, check_scheduled
-from szoht.sparse_vector import SparseVector
 from szoht.types import Indices, Sample, Vector
 
 __all__ = ["Sketch"]

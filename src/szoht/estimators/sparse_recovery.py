@@ -8,18 +8,18 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from szoht._random import Key
-from szoht._validate import check_integer, check_real
-from szoht.directions import Directions, Drawn, Part, weighted_sum
-from szoht.estimators.cosamp import GramRows, cosamp
+from szoht.core.directions import Directions, Drawn, Part, weighted_sum
+from szoht.core.distributions import RademacherLaw
+from szoht.core.query import Answer, Estimate, Plan, Query
+from szoht.core.random import Key
+from szoht.core.validation import check_integer, check_real
 from szoht.estimators.differences import (
     Quotients,
     difference_plan,
     quotients_of,
     rounding_and_slope,
 )
-from szoht.laws import RademacherLaw
-from szoht.queries import Answer, Estimate, Plan, Query
+from szoht.estimators.sensing.cosamp import GramRows, cosamp
 from szoht.schedules import Scheduled, at, check_scheduled
 from szoht.types import Indices, Sample, Vector
 
@@ -63,7 +63,7 @@ class SparseRecovery:
 
     Examples
     --------
-    >>> from szoht._random import Key
+    >>> from szoht.core.random import Key
     >>> estimator = SparseRecovery(sparsity=2, mu=1e-3)
     >>> plan = estimator.plan(np.zeros(100), None, None, Key(seed=0))
     >>> slope = np.zeros(100)

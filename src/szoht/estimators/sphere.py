@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from szoht._random import Key
-from szoht._validate import check_integer
-from szoht.directions import Drawn
+from szoht.core.directions import Drawn
+from szoht.core.distributions import OrthogonalLaw, SphereLaw
+from szoht.core.query import Answer, Estimate, Plan, Query
+from szoht.core.random import Key
+from szoht.core.validation import check_integer
 from szoht.estimators.differences import (
     difference_plan,
     direction_weights,
     directional_estimate,
 )
-from szoht.laws import OrthogonalLaw, SphereLaw
-from szoht.queries import Answer, Estimate, Plan, Query
 from szoht.schedules import Scheduled, at, check_scheduled, check_scheduled_count, count_at
 from szoht.types import Sample, Vector
 

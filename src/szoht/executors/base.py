@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from szoht.objective import Objective
+from szoht.core.objective import Objective
+from szoht.core.query import Plan
 from szoht.pieces import Piece, PieceAnswer
-from szoht.queries import Plan
 
 __all__ = ["Crew", "Executor", "Report"]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+from szoht.core.objective import Objective
 from szoht.errors import ExecutorError, MissingExtraError, ParameterTypeError
 from szoht.executors.futures import FutureCrew, LostError
 from szoht.executors.parcel import work
-from szoht.objective import Objective
 from szoht.pieces import Piece, PieceAnswer
 from szoht.program_folders import TaskCancelled, task_scope
 

@@ -10,12 +10,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from szoht.directions import Offsets, draw_ahead
+from szoht.core.directions import Offsets, draw_ahead
+from szoht.core.query import Plan
 from szoht.errors import AnswerShapeError
 from szoht.executors.base import Crew, Report
 from szoht.executors.quorum import Quorum
 from szoht.pieces import Piece, PieceAnswer
-from szoht.queries import Plan
 from szoht.result import Faults
 
 __all__ = ["Dispatcher", "OnFault", "Shift"]

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from szoht._validate import check_integer
+from szoht.core.objective import Objective
+from szoht.core.query import Plan
+from szoht.core.validation import check_integer
 from szoht.errors import ExecutorError, ParameterTypeError
 from szoht.executors.base import Report
 from szoht.executors.parcel import Desk, pack, pack_objective, work
-from szoht.objective import Objective
 from szoht.pieces import Piece, PieceAnswer
 from szoht.program_folders import (
     TaskCancelled,
@@ -24,7 +25,6 @@ from szoht.program_folders import (
     kill_programs,
     task_scope,
 )
-from szoht.queries import Plan
 
 __all__ = ["FutureCrew", "Futures", "LostError"]
 

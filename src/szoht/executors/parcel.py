@@ -14,13 +14,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from szoht._memory import keep_freed_memory
-from szoht._validate import frozen
+from szoht.core.memory import keep_freed_memory
+from szoht.core.objective import Objective
+from szoht.core.query import Plan, Query
+from szoht.core.validation import frozen
 from szoht.errors import AnswerShapeError, EvaluationError, ParameterTypeError
 from szoht.evaluate import evaluate, raised
-from szoht.objective import Objective
 from szoht.pieces import Piece, PieceAnswer
-from szoht.queries import Plan, Query
 from szoht.types import Vector
 
 __all__ = ["Desk", "desk_of_this_thread", "load_objective", "pack", "pack_objective", "unpack"]

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from szoht._validate import check_integer
+from szoht.core.objective import Objective
+from szoht.core.query import Plan
+from szoht.core.validation import check_integer
 from szoht.errors import ExecutorError
 from szoht.executors.base import Report
 from szoht.executors.parcel import Desk, load_objective, pack, pack_objective
-from szoht.objective import Objective
 from szoht.pieces import Piece, PieceAnswer
 from szoht.program_folders import die_with_parent
-from szoht.queries import Plan
 
 __all__ = ["Processes"]
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from szoht.core.query import Plan, Query
 from szoht.pieces import Piece, first_points
-from szoht.queries import Plan, Query
 from szoht.types import Mask
 
 __all__ = ["Quorum"]

@@ -4,11 +4,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from szoht._validate import check_integer
+from szoht.core.objective import Objective
+from szoht.core.validation import check_integer
 from szoht.errors import MissingExtraError, ParameterError
 from szoht.executors.futures import FutureCrew, LostError
 from szoht.executors.parcel import work
-from szoht.objective import Objective
 from szoht.pieces import Piece, PieceAnswer
 
 __all__ = ["Ray"]

@@ -4,11 +4,11 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from szoht.core.objective import Objective
+from szoht.core.query import Plan
 from szoht.executors.base import Report
 from szoht.executors.parcel import Desk, pack
-from szoht.objective import Objective
 from szoht.pieces import Piece
-from szoht.queries import Plan
 
 __all__ = ["Serial"]
 

@@ -6,13 +6,13 @@ from concurrent import futures
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from szoht._validate import check_integer, check_real
+from szoht.core.objective import Objective
+from szoht.core.validation import check_integer, check_real
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.executors.base import Executor
 from szoht.executors.dispatch import Dispatcher
 from szoht.executors.futures import Futures
 from szoht.executors.processes import Processes
-from szoht.objective import Objective
 
 __all__ = ["Staff", "choose_staff"]
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
-from szoht._validate import check_integer
+from szoht.core.objective import Objective
+from szoht.core.query import Plan
+from szoht.core.validation import check_integer
 from szoht.executors.base import Report
 from szoht.executors.parcel import Desk, pack
-from szoht.objective import Objective
 from szoht.pieces import Piece
 from szoht.program_folders import kill_programs, task_scope
-from szoht.queries import Plan
 
 __all__ = ["Threads"]
 

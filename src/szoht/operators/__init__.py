@@ -1,6 +1,6 @@
 """Sets and penalties, one per file: pure mathematics on arrays."""
 
-from szoht.operators.base import Operator
+from szoht.core.operator import Operator
 from szoht.operators.box import Box
 from szoht.operators.group_sparse import GroupSparse
 from szoht.operators.identity import Identity

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from szoht._validate import check_choice, frozen
+from szoht.core.validation import check_choice, frozen
 from szoht.errors import DataError
 from szoht.problems.assets import Assets
 from szoht.problems.data import DataFile, find, register

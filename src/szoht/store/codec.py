@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_ty
 
 import numpy as np
 
-from szoht._validate import frozen
+from szoht.core.validation import frozen
 from szoht.errors import EncodingError
 from szoht.store.names import belongs, find_class, name_of, new_field
 

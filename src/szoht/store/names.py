@@ -19,9 +19,9 @@ PATHS: Mapping[str, Mapping[str, str]] = {
     "Algorithm": {
         "auto": "szoht.algorithms.automatic.solver:Auto",
         "auto_path": "szoht.algorithms.automatic.path:AutoPath",
-        "composite": "szoht.composite:Composite",
-        "corner_search": "szoht.algorithms.corner_search:CornerSearch",
-        "sparse_rs": "szoht.algorithms.sparse_rs:SparseRS",
+        "composite": "szoht.algorithms.composite:Composite",
+        "corner_search": "szoht.algorithms.vertex.corner_search:CornerSearch",
+        "sparse_rs": "szoht.algorithms.vertex.sparse_rs:SparseRS",
     },
     "Operator": {
         "box": "szoht.operators.box:Box",
@@ -74,14 +74,14 @@ PATHS: Mapping[str, Mapping[str, str]] = {
         "target": "szoht.stopping:Target",
     },
     "": {
-        "measured": "szoht.algorithm:Measured",
+        "measured": "szoht.core.algorithm:Measured",
         "program": "szoht.programs:Program",
-        "sparse_vector": "szoht.sparse_vector:SparseVector",
+        "sparse_vector": "szoht.core.sparse_vector:SparseVector",
     },
 }
 """Where each class is now, by the protocol that it fulfils."""
 
-SAME_PLACE: Mapping[str, str] = {"Search": "Update"}
+SAME_PLACE: Mapping[str, str] = {"SearchUpdate": "Update"}
 """Protocols whose classes are listed under another one."""
 
 PATHS_0_1: Mapping[str, str] = {

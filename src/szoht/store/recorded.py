@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
-from szoht._clock import Clock
-from szoht.algorithm import State
+from szoht.core.algorithm import State
+from szoht.core.clock import Clock
+from szoht.core.query import Answer, Plan
 from szoht.errors import RunMismatchError, StoreWriteError
 from szoht.oracle import PointFailure
 from szoht.pieces import Piece, PieceAnswer, assemble, first_points
-from szoht.queries import Answer, Plan
 from szoht.result import Progress, Result, Status
 from szoht.store.sitting import NOWHERE, Fault, Sitting
 from szoht.store.snapshots import take

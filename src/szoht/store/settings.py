@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self, cast, get_type_hints
 
 from szoht._version import __version__
-from szoht.algorithm import Algorithm
 from szoht.algorithms.registry import revision
+from szoht.core.algorithm import Algorithm
+from szoht.core.sparse_vector import SparseVector
 from szoht.errors import EncodingError, RunMismatchError
 from szoht.programs import Program
-from szoht.sparse_vector import SparseVector
 from szoht.stopping import Rule
 from szoht.store.codec import Encoded, decode, decode_entries, encode
 from szoht.store.fingerprint import describe, same

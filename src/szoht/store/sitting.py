@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from szoht._clock import Clock
-from szoht._validate import frozen
+from szoht.core.clock import Clock
+from szoht.core.query import Plan
+from szoht.core.sparse_vector import SparseVector
+from szoht.core.validation import frozen
 from szoht.errors import RunMismatchError
 from szoht.pieces import Piece, PieceAnswer, first_points
-from szoht.queries import Plan
 from szoht.result import Status
-from szoht.sparse_vector import SparseVector
 from szoht.store import locking
 from szoht.store.database import damaged, reading, transaction
 from szoht.store.settings import Settings

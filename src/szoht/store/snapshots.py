@@ -5,10 +5,10 @@ import zlib
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from szoht.algorithm import Measured, State
+from szoht.core.algorithm import Measured, State
+from szoht.core.sparse_vector import SparseVector
 from szoht.errors import EncodingError
 from szoht.result import Progress
-from szoht.sparse_vector import SparseVector
 from szoht.store.codec import Encoded, decode_entries, encode
 from szoht.types import Vector
 

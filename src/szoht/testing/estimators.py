@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from szoht._random import Key
-from szoht.composite import Estimator
-from szoht.queries import Answer, Estimate, Plan
+from szoht.core.parts import Estimator
+from szoht.core.query import Answer, Estimate, Plan
+from szoht.core.random import Key
 from szoht.types import Mask, Vector
 
 __all__ = ["check_estimator"]

@@ -6,7 +6,7 @@ from typing import Literal, TypedDict
 
 import numpy as np
 
-from szoht._validate import check_integer, check_real
+from szoht.core.validation import check_integer, check_real
 from szoht.errors import warn
 from szoht.theory.convergence import contraction, error_floor, sparsity_threshold, step_size
 from szoht.theory.inputs import Regularity, Setting, TheoryWarning, real

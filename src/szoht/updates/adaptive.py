@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht._validate import check_real, frozen
+from szoht.core.operator import Operator
+from szoht.core.query import Estimate
+from szoht.core.validation import check_real, frozen
 from szoht.errors import CapabilityError
-from szoht.operators.base import Operator
-from szoht.queries import Estimate
 from szoht.schedules import Scheduled, at, check_scheduled
 from szoht.types import Vector
 from szoht.updates.momentum import check_fraction

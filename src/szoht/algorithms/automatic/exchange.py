@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from szoht._random import Purpose
 from szoht.algorithms.automatic.measure import Point, Talk, value_at
 from szoht.algorithms.automatic.restricted import Solved, conditional
 from szoht.algorithms.automatic.search import Search
+from szoht.core.random import Purpose
 from szoht.types import Indices
 
 __all__ = ["drop_smallest", "kick", "splice", "swap"]

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from szoht.algorithms.automatic.measure import Gauge, Point, Talk, signs, value_at
-from szoht.queries import Plan
-from szoht.scripted import Notebook
+from szoht.algorithms.generator import Notebook
+from szoht.core.query import Plan
 from szoht.types import Vector
 
 __all__ = ["choose_gauge", "finer", "longer"]

@@ -6,10 +6,10 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from szoht.directions import Directions, Drawn, Explicit, weighted_sum
-from szoht.laws import RademacherLaw
-from szoht.queries import Answer, Plan, Query
-from szoht.scripted import Notebook
+from szoht.algorithms.generator import Notebook
+from szoht.core.directions import Directions, Drawn, Explicit, weighted_sum
+from szoht.core.distributions import RademacherLaw
+from szoht.core.query import Answer, Plan, Query
 from szoht.types import Indices, Vector
 
 __all__ = ["Gauge", "Measurements", "Point", "Talk", "axis_slopes", "signs", "value_at"]

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from szoht.algorithm import Measured, PathPoint, State
 from szoht.algorithms.automatic.exchange import drop_smallest
 from szoht.algorithms.automatic.measure import Point, Talk, value_at
 from szoht.algorithms.automatic.restricted import Solved
 from szoht.algorithms.automatic.samples import part
 from szoht.algorithms.automatic.search import GAIN, Search
 from szoht.algorithms.automatic.solver import begin, descend
+from szoht.algorithms.generator import Conversation, Notebook, Scripted
+from szoht.core.algorithm import Measured, PathPoint, State
 from szoht.operators import Identity, Sparse
 from szoht.operators.base import largest
-from szoht.scripted import Conversation, Notebook, Scripted
 from szoht.types import Sample
 
 __all__ = ["AutoPath", "find_knee"]

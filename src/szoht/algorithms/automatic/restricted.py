@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from szoht.algorithms.automatic.measure import Gauge, Point, Talk, axis_slopes, value_at
-from szoht.scripted import Notebook
+from szoht.algorithms.generator import Notebook
 from szoht.types import Indices, Vector
 
 __all__ = ["Problem", "Solved", "conditional", "exchanged", "free_slopes", "minimise_on"]

@@ -9,9 +9,9 @@ import numpy as np
 from szoht.algorithms.automatic.measure import Gauge, Point, Talk
 from szoht.algorithms.automatic.recover import Evidence
 from szoht.algorithms.automatic.restricted import Solved, exchanged, minimise_on
+from szoht.algorithms.generator import Notebook
 from szoht.operators import Sparse, SparseBox
 from szoht.operators.base import largest
-from szoht.scripted import Notebook
 from szoht.types import Indices, Vector
 
 __all__ = ["GAIN", "Candidates", "Search"]

@@ -14,8 +14,8 @@ from szoht.algorithms.automatic.measure import Point, Talk, value_at
 from szoht.algorithms.automatic.restricted import conditional
 from szoht.algorithms.automatic.samples import first_size, part, sizes
 from szoht.algorithms.automatic.search import Candidates, Search
+from szoht.algorithms.generator import Conversation, Notebook, Scripted
 from szoht.operators import Sparse, SparseBox
-from szoht.scripted import Conversation, Notebook, Scripted
 from szoht.types import Indices, Sample, Vector
 
 __all__ = ["Auto", "begin", "descend", "search_thoroughly"]

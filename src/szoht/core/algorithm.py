@@ -1,0 +1,90 @@
+"""The contract of an algorithm: pure functions over an immutable state."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from szoht.core.operator import Operator
+from szoht.core.query import Answer, Estimate, Plan
+from szoht.types import Vector
+
+__all__ = ["Algorithm", "Measured", "Memory", "PathPoint", "State"]
+
+Memory: TypeAlias = Any
+"""What a part carries from one iteration to the next: None, numbers, arrays, or a frozen record."""
+
+
+class Measured(NamedTuple):
+    """A point and its value; ``exact`` is False for a value inferred from points around it."""
+
+    x: Vector
+    value: float
+    exact: bool = True
+
+
+class PathPoint(NamedTuple):
+    """The best point found with at most ``k`` non-zeros, and its value."""
+
+    k: int
+    x: Vector
+    fun: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class State:
+    """Everything a run needs to go on; every array in it is read-only."""
+
+    # fixed
+    seed: int
+    n_samples: int | None
+    # changes in every round
+    iteration: int = 0
+    round: int = 0
+    estimate: Estimate | None = None
+    estimator_memory: Memory = None
+    # changes in every iteration
+    x: Vector
+    update_memory: Memory = None
+    output: Vector | None = None
+    measured: Measured | None = None
+    best: Measured | None = None
+    finished: bool = False
+    explanation: tuple[str, ...] = ()
+    path: tuple[PathPoint, ...] = ()
+    knee: int | None = None
+    rounding: float = 0.0
+    slope: float = 0.0
+
+
+class Algorithm(Protocol):
+    """Pure functions over an immutable state; the loop that drives them is elsewhere."""
+
+    @property
+    def operator(self) -> Operator:
+        """The set or penalty that the iterates obey."""
+        ...
+
+    @property
+    def requires(self) -> frozenset[str]:
+        """The powers of the objective that the algorithm cannot do without."""
+        ...
+
+    def init(self, x0: Vector, *, seed: int, n_samples: int | None = None) -> State:
+        """Return the state at the start, after checking that all parts fit ``x0``."""
+        ...
+
+    def ask(self, state: State) -> Plan:
+        """Return what to evaluate next; asking twice gives the same plan."""
+        ...
+
+    def tell(self, state: State, plan: Plan, answers: Sequence[Answer]) -> State:
+        """Return the state after the plan was answered."""
+        ...
+
+    def closing(self, state: State) -> Plan | None:
+        """Return the one-point plan that settles the solution's value, or None if it is settled."""
+        ...
+
+    def solution(self, state: State) -> Measured:
+        """Return the point that the algorithm stands for, with its value if known, else NaN."""
+        ...

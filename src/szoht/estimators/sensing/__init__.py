@@ -1,0 +1,1 @@
+"""Sparse vectors from few linear measurements of them."""
