@@ -45,6 +45,8 @@ def options() -> argparse.Namespace:
     parser.add_argument("--processes", type=int, default=PROCESSES, choices=(1, 2))
     parser.add_argument("--again", nargs="+", default=[], help="forget the runs of these solvers")
     given = parser.parse_args()
+    if given.smoke:
+        os.environ["PEERS_SMOKE"] = "1"  # for the processes that run the jobs
     few = given.quick or given.smoke
     given.problems = given.problems or (QUICK_PROBLEMS if few else NAMES)
     given.solvers = given.solvers or (QUICK_SOLVERS if given.quick else tuple(SOLVERS))
@@ -98,7 +100,7 @@ def jobs(given: argparse.Namespace, store: Store) -> list[Job]:
 def execute(job: Job, tuned: str) -> tuple[Job, dict[str, Any] | str]:
     """Run a job in a fresh process; the answer is a dictionary, or how the process ended."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["child"])
+    context.set_forkserver_preload(["scipy.optimize", "szoht.problems"])  # 0.8 s per run saved
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=run, args=(job, there, tuned))
     process.start()
