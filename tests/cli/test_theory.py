@@ -90,7 +90,10 @@ def test_both_figures_are_drawn(tmp_path):
         (("--d", "500", "--k-star", "5", "--kappa", "0.5"), "`kappa` must be"),
         (("--d", "500", "--k-star", "5", "--accuracy", "0"), "`accuracy` must be"),
         (("--d", "500", "--k-star", "5", "--plot", "plot.gif"), "must end in .png or .svg"),
-        (("--d", "500", "--k-star", "5", "--plot", "no/such/folder.png"), "must be in an existing folder"),
+        (
+            ("--d", "500", "--k-star", "5", "--plot", "no/such/folder.png"),
+            "must be in an existing folder",
+        ),
     ],
 )
 def test_misuse_names_the_rule(arguments, message, tmp_path, monkeypatch):
