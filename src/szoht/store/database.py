@@ -214,10 +214,11 @@ def _create(connection: sqlite3.Connection) -> None:
     """Write the schema in one transaction, so that a store is whole or not there."""
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone() == (0,):
-        for statement in SCHEMA:
-            connection.execute(statement)
+        # first, so that whatever a kill leaves is known to be ours and can be rolled back
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
+        for statement in SCHEMA:
+            connection.execute(statement)
     connection.execute("COMMIT")
 
 
