@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy as np
-from core import Row, alternately, report, seconds
+from core import Row, alternately, report, seconds, sized
 
 import szoht
 from szoht.types import Vector
@@ -32,7 +32,7 @@ def slow(x: Vector) -> float:
 
 
 def rows(folder: Path) -> list[Row]:
-    costs = [cost(folder, method, 2_500) for method in ("szoht", "auto")]
+    costs = [cost(folder, method, sized(2_500, 200)) for method in ("szoht", "auto")]
     return [*costs, replay(folder), crowd(folder)]
 
 
@@ -75,7 +75,7 @@ def replay(folder: Path) -> Row:
 
     store = folder / "replay.db"
     first = szoht.minimize(
-        fast, np.zeros(D), k=K, method="szoht", max_queries=20_000, rng=0, store=store
+        fast, np.zeros(D), k=K, method="szoht", max_queries=sized(20_000, 300), rng=0, store=store
     )
     again, _ = alternately(lambda: seconds(lambda: szoht.resume(store, fast)), lambda: 0.0, 3)
     per_query = again / first.nfev
@@ -96,7 +96,7 @@ def crowd(folder: Path) -> Row:
             store=store,
         )
 
-    count = 200
+    count = sized(200, 20)
     with szoht.Store(folder / "many.db") as many, szoht.Store(folder / "few.db") as few:
         for _ in range(count):
             short(many)

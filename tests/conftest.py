@@ -1,4 +1,4 @@
-"""Clusters on this machine, started once and only if a test wants them."""
+"""Clusters on this machine, started once and only if a test wants them; and tests of real data."""
 
 import os
 import secrets
@@ -48,3 +48,14 @@ def ray_cluster(tmp_path_factory):
         )
     yield ray
     ray.shutdown()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Fail a test of real data that skips although there is a folder of data."""
+    report = yield
+    folders = os.environ.get("SZOHT_DATA")
+    if folders and report.skipped and item.get_closest_marker("data"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, though SZOHT_DATA lists {folders}: {report.longrepr[-1]}"
+    return report

@@ -65,7 +65,8 @@ def check_vector(name: str, value: object, *, size: int | None = None) -> Vector
         array = real_array(value)
     except (TypeError, ValueError) as error:
         raise ParameterTypeError(
-            f"`{name}` must be a 1-d array of real numbers; got {type(value).__name__}: {error}."
+            f"`{name}` must be a 1-d array of real numbers; got {type(value).__name__}: "
+            f"{str(error).rstrip('.')}."
         ) from error
     if array.ndim != 1 or array.size == 0:
         raise ParameterError(
@@ -82,6 +83,9 @@ def check_vector(name: str, value: object, *, size: int | None = None) -> Vector
 
 def real_array(value: object) -> Vector:
     """Return a float64 copy; complex numbers are refused, where NumPy would drop a part of them."""
+    detach = getattr(value, "detach", None)
+    if callable(detach):  # a tensor of PyTorch, perhaps with a gradient or on another device
+        value = detach().cpu().numpy()
     array = np.array(value)
     if array.dtype.kind == "c":
         raise TypeError("complex numbers are not real")

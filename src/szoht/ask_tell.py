@@ -19,6 +19,7 @@ from szoht.directions import Directions
 from szoht.errors import (
     BudgetError,
     EvaluationError,
+    ExecutorError,
     NonFiniteError,
     ParameterError,
     RunFinishedError,
@@ -134,9 +135,10 @@ class AskTell:
             default=max(DEFAULT_QUERIES, DEFAULT_PLANS * self._plan.cost),
         )
         self._check = self._rule.begin()
-        if not self._rule.affords(self.progress, self._plan.cost):
+        self._needed = self._cost_with_reserve(self._plan)
+        if not self._rule.affords(self.progress, self._needed):
             raise BudgetError(
-                f"`max_queries` must pay for one plan of the algorithm, {self._plan.cost} queries; "
+                f"`max_queries` must pay for one plan of the algorithm, {self._needed} queries; "
                 f"got max_queries={self.query_limit}. Raise it, or lower the number of directions "
                 "`q`."
             )
@@ -249,18 +251,16 @@ class AskTell:
         if status is Status.TARGET and self._state.best is not None:
             solution = self._state.best  # whatever the algorithm stands for, this is the hit
         reached = status in (Status.TARGET, Status.STALLED, Status.CONVERGED)
-        message = status.message if self._failure is None else f"{status.text} {self._failure}"
-        if self._failure is not None and self.on_error != "skip":
-            message = f"{message} {status.remedy}"
+        ended_as_asked = reached or (status.limit and not self._rule.has_target)
         return Result(
             x=solution.x,
             fun=solution.value,
             nfev=self._counts.queries,
             njev=self._counts.gradients,
             nit=self._state.iteration,
-            success=reached or (status.limit and not self._rule.has_target),
+            success=ended_as_asked and math.isfinite(solution.value),
             status=status,
-            message=message,
+            message=self._message(status),
             counts=self._counts,
             seconds=self._clock.seconds,
             seed=self.seed,
@@ -269,7 +269,23 @@ class AskTell:
             failure=self._failure,
             explain=self._state.explanation,
             path=self._state.path,
+            measured=solution.exact,
         )
+
+    def _message(self, status: Status) -> str:
+        """Say why the run ended, and what one may do about it."""
+        if self._failure is not None:
+            by_executor = isinstance(self._failure.exception, ExecutorError)
+            remedy = "" if by_executor or self.on_error == "skip" else status.remedy
+            return f"{status.text} {self._failure} {remedy}".strip()
+        limit = self.query_limit
+        left = 0 if limit is None else limit - self._counts.queries
+        if status is Status.QUERIES and left > 0:
+            return (
+                f"The next step needs {self._needed} queries, and {left} of {limit} are left. "
+                f"{status.remedy}"
+            )
+        return status.message
 
     def _go_on(self, status: Status | None) -> None:
         """Decide what comes next: another plan, a last measurement, or the end."""
@@ -285,7 +301,8 @@ class AskTell:
         except NonFiniteError:
             self._end(Status.DIVERGED)
             return
-        status = status or self._check(self.progress, plan.cost)
+        self._needed = self._cost_with_reserve(plan)
+        status = status or self._check(self.progress, self._needed)
         if status is None:
             self._plan = self._prepare(plan)
             return
@@ -293,11 +310,21 @@ class AskTell:
             status = self._verify(plan)
             if status is None:
                 return
-        last = self.algorithm.closing(self._state) if status.measures_solution else None
+        last = self._final_plan(status)
         if last is not None and self._rule.affords(self.progress, last.cost):
             self._plan, self._ending = last, status
         else:
             self._end(status)
+
+    def _cost_with_reserve(self, plan: Plan) -> int:
+        """Return what must be affordable to start a plan: the final measurement stays possible."""
+        reserve = getattr(self.algorithm, "reserve", None)
+        return plan.cost + (0 if reserve is None else int(reserve(self._state)))
+
+    def _final_plan(self, status: Status) -> Plan | None:
+        """Return what is measured last: after a time limit only a solution without a value."""
+        timely = status is not Status.SECONDS or not self.algorithm.solution(self._state).exact
+        return self.algorithm.closing(self._state) if status.measures_solution and timely else None
 
     def _verify(self, plan: Plan) -> Status | None:
         """Measure a point whose inferred value reaches the target, before believing it."""
@@ -328,6 +355,11 @@ class AskTell:
         return plan
 
     def _end(self, status: Status) -> None:
+        if status.limit and self._state.best is None and self._counts.failures:
+            self._failure = self._failure or Failure(
+                query=1, point=self._state.x, reason="no point could be evaluated"
+            )
+            status = Status.FAILED
         if (status.limit or status is Status.CONVERGED) and self._best_is_exact:
             # the last measurement may have reached the target after all
             reached = self._rule.has_target and self._check(self.progress, 0) is Status.TARGET

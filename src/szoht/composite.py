@@ -197,6 +197,12 @@ class Composite:
             return None
         return one_point(newest, self._sample(state))
 
+    def reserve(self, state: State) -> int:
+        """Return the queries to keep for the final measurement, without which x has no value."""
+        late = self.iterate in ("average", "random")
+        inferred = state.measured is not None and not self.solution(state).exact
+        return one_point(state.x, self._sample(state)).cost if late or inferred else 0
+
     def solution(self, state: State) -> Measured:
         """Return the best, last, average or random iterate, as ``iterate`` says."""
         if self.iterate == "best" and state.best is not None:
@@ -212,7 +218,7 @@ class Composite:
         return Measured(output, math.nan, exact=False)
 
     def _move(self, state: State, estimate: Estimate) -> State:
-        if math.isnan(estimate.value):
+        if not math.isfinite(estimate.value):
             return self._retreat(state)
         state = replace(state, rounding=estimate.rounding, slope=estimate.slope)
         state = self._note(state, Measured(state.x, estimate.value, estimate.measured))
@@ -257,7 +263,7 @@ class Composite:
 
     def _note(self, state: State, point: Measured) -> State:
         """Remember a measured iterate, and whether it is the best."""
-        if math.isnan(point.value):
+        if not math.isfinite(point.value):
             return state
         best = state.best
         same = best is not None and point.x is best.x and point.exact

@@ -11,6 +11,7 @@ __all__ = [
     "CapabilityError",
     "DataError",
     "DataNotFoundError",
+    "DataWarning",
     "EncodingError",
     "EvaluationError",
     "ExecutorError",
@@ -130,6 +131,10 @@ class MissingExtraError(SzohtError, ImportError):
 
 class SzohtWarning(UserWarning):
     """Base class of every warning that this library emits."""
+
+
+class DataWarning(SzohtWarning):
+    """A data file was not read as it stands; the message says what was changed."""
 
 
 class IdleWorkersWarning(SzohtWarning):

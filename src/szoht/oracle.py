@@ -157,6 +157,8 @@ class Oracle:
                 for answer in shift:
                     yield answer, shift.issued
             except ExecutorError as error:
+                if not dispatcher.has_answered:
+                    raise  # the workers never worked, so there is nothing to keep
                 nothing = np.full(pieces[0].n_points, np.nan)
                 lost = PieceAnswer(piece=pieces[0], values=nothing, error=str(error), cause=error)
                 self._object(plan, lost, shift.issued, skippable=False)

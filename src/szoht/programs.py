@@ -4,8 +4,11 @@ import io
 import json
 import math
 import os
+import select
 import shlex
+import shutil
 import signal
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +18,7 @@ import numpy as np
 
 from szoht._validate import check_choice, check_real
 from szoht.errors import ParameterError, ParameterTypeError, ProgramError
+from szoht.program_folders import PID_FILE, TaskCancelled, is_cancelled, program_folder
 from szoht.types import Sample, Vector
 
 if TYPE_CHECKING:
@@ -30,6 +34,12 @@ STDERR_BYTES = 4096
 ANSWER_BYTES = 2**16
 """How much of the end of its answer is read."""
 
+START = 'echo $$ > "$0" && exec "$@"'
+"""Leaves word of the process group before the program begins, so that it can always be ended."""
+
+ASK_SECONDS = 0.25
+"""How often a cluster is asked whether the task of a running program was cancelled."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
@@ -38,8 +48,8 @@ class Program:
     Parameters
     ----------
     command : str or sequence of str
-        The program and its arguments. A string is split as a shell would split it, but no shell is
-        ever involved. ``{input}`` in an argument becomes the path of a file that holds x; without
+        The program and its arguments. A string is split as a shell would split it, but no shell
+        ever reads it. ``{input}`` in an argument becomes the path of a file that holds x; without
         it x comes on standard input. ``{output}`` becomes the path at which the program leaves
         the value; without it the value is read from standard output.
     input : {"json", "npy"}
@@ -65,6 +75,11 @@ class Program:
     A timeout, an exit status other than zero and an answer that is not a number raise
     `ProgramError`, with the end of the program's standard error. A stochastic program finds its
     integers under "sample".
+
+    A program is the leader of a session of its own. When it ends, when the run is interrupted or
+    its task timed out, and when the process that started it dies, all processes of its process
+    group are killed and its temporary folder is removed. On Windows only the program itself is
+    killed, and not if the process that started it dies.
     """
 
     command: Sequence[str] | str
@@ -84,12 +99,9 @@ class Program:
 
     def __call__(self, x: Vector, sample: Sample = None) -> float:
         """Return the value that the program gives at ``x``."""
-        import tempfile  # noqa: PLC0415  (it and subprocess would slow every import down)
-
         if sample is not None and self.input == "npy":
             raise ParameterError("a stochastic program needs input='json'; got input='npy'.")
-        with tempfile.TemporaryDirectory(prefix="szoht-") as name:
-            folder = Path(name)
+        with program_folder() as folder:
             source, answer = folder / f"x.{self.input}", folder / f"value.{self.output}"
             source.write_bytes(self._written(x, sample))
             self._run(folder, source, answer)
@@ -107,32 +119,32 @@ class Program:
         return file.getvalue()
 
     def _run(self, folder: Path, source: Path, answer: Path) -> None:
-        import subprocess  # noqa: PLC0415
+        import subprocess  # noqa: PLC0415  (slow to import)
 
         paths = {"{input}": str(source), "{output}": str(answer)}
         arguments = [_substituted(argument, paths) for argument in self.command]
+        if shutil.which(arguments[0]) is None:
+            reason = f"the program {arguments[0]} cannot be started: there is no such program"
+            raise ProgramError(reason, "")
+        if os.name == "posix":
+            arguments = ["/bin/sh", "-c", START, str(folder / PID_FILE), *arguments]
         # files instead of pipes: no output is too long, and no grandchild can keep us waiting
         with (
             source.open("rb") as stdin,
             (folder / "stdout").open("wb") as stdout,
             (folder / "stderr").open("wb") as stderr,
         ):
+            process = subprocess.Popen(  # noqa: S603  (the user's text is an argument, not code)
+                arguments, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True
+            )
             try:
-                process = subprocess.Popen(  # noqa: S603  (a list of arguments, no shell)
-                    arguments, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True
-                )
-            except OSError as error:
-                reason = f"the program {arguments[0]} cannot be started: {error.strerror}"
-                raise ProgramError(reason, "") from error
-            try:
-                code = process.wait(self.timeout)
+                code = _wait(process, self.timeout)
             except subprocess.TimeoutExpired as error:
                 reason = f"the program took longer than {self.timeout:g} seconds"
-                _kill(process)
                 raise ProgramError(reason, _tail(folder / "stderr")) from error
-            except BaseException:
-                _kill(process)
-                raise
+            finally:
+                if process.returncode is None:
+                    _kill(process)
         if code != 0:
             raise ProgramError(f"the program ended with {_ending(code)}", _tail(folder / "stderr"))
 
@@ -178,6 +190,42 @@ def _substituted(argument: str, paths: dict[str, str]) -> str:
     for placeholder, path in paths.items():
         argument = argument.replace(placeholder, path)
     return argument
+
+
+def _wait(process: "subprocess.Popen[bytes]", timeout: float | None) -> int:
+    """Wait for a program, but not longer than ``timeout``, and only while its task is wanted."""
+    cancelled = is_cancelled()
+    if timeout is None and cancelled is None:
+        return process.wait()
+    deadline = None if timeout is None else time.monotonic() + timeout
+    while not _ended_within(process, ASK_SECONDS, deadline):
+        if cancelled is not None and cancelled():
+            raise TaskCancelled
+        if deadline is not None and time.monotonic() >= deadline:
+            break
+    return process.wait(0.0)
+
+
+def _ended_within(
+    process: "subprocess.Popen[bytes]", seconds: float, deadline: float | None
+) -> bool:
+    if deadline is not None:
+        seconds = max(0.0, min(seconds, deadline - time.monotonic()))
+    if hasattr(os, "pidfd_open"):  # wakes up at once, where `wait` sleeps up to 50 ms too long
+        file = os.pidfd_open(process.pid)
+        try:
+            poll = select.poll()
+            poll.register(file, select.POLLIN)
+            return bool(poll.poll(1e3 * seconds))
+        finally:
+            os.close(file)
+    import subprocess  # noqa: PLC0415
+
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:

@@ -32,7 +32,7 @@ class Status(enum.Enum):
     FAILED = (
         7,
         "The objective could not be evaluated.",
-        'Mend the objective, or pass on_error="skip" to leave such points out.',
+        'Correct the objective, or pass on_error="skip" to leave such points out.',
     )
     DIVERGED = (
         8,
@@ -41,7 +41,7 @@ class Status(enum.Enum):
     )
     STORE = (
         12,
-        "The run store could not be written, most likely for want of room.",
+        "The run store could not be written; the disk may be full.",
         "Make room and resume the run: every answer stored so far is kept.",
     )
     RUNNING = (9, "The run has not ended.", "")
@@ -64,7 +64,7 @@ class Status(enum.Enum):
     @property
     def measures_solution(self) -> bool:
         """Whether a last query may still go into measuring the newest iterate."""
-        return self in (Status.QUERIES, Status.ITERATIONS, Status.STALLED)
+        return self in (Status.QUERIES, Status.ITERATIONS, Status.SECONDS, Status.STALLED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,14 +162,17 @@ class Result:
     Attributes
     ----------
     x, fun
-        The solution and its measured value (NaN if no query was left to measure it).
+        The solution and its value (NaN if no query was left to measure it).
+    measured
+        Whether ``fun`` is a value of the function at ``x``. False if it was inferred from points
+        around it, as central differences allow, or is missing.
     support
         The non-zero coordinates of ``x``.
     nfev, njev, nit
         Queries, gradients and iterations spent.
     success, status, message
         Whether the run ended as asked: with the target or a stall, or with a limit when no target
-        was set; why it ended; the same in words.
+        was set, and ``fun`` is finite; why it ended; the same in words.
     history
         A dict of columns, one row per iteration and one more if queries were spent after the
         last of them: ``pandas.DataFrame(result.history)``.
@@ -206,6 +209,7 @@ class Result:
     explain: tuple[str, ...] = field(default=(), repr=False)
     path: tuple[PathPoint, ...] = field(default=(), repr=False)
     run: str | None = None
+    measured: bool = True
 
     @cached_property
     def support(self) -> Indices:
@@ -222,10 +226,10 @@ class Result:
             "message": self.message,
             "success": self.success,
             "status": f"{self.status.name} ({self.status.code})",
-            "fun": f"{self.fun:.10g}",
+            "fun": f"{self.fun:.10g}" + ("" if self.measured else " (inferred, not measured)"),
             "x": f"{_entries(self.x)} (d = {self.x.size})",
             "nfev": f"{self.nfev} queries",
-            "nit": f"{self.nit} iterations",
+            "nit": f"{self.nit} iteration{'' if self.nit == 1 else 's'}",
             "seconds": f"{self.seconds:.3g}",
             "method": self.method,
             "seed": self.seed,
@@ -289,6 +293,8 @@ def _entries(x: Vector) -> str:
     if isinstance(x, Probe):
         return f"{_entries(cast(Vector, x.base))}, one bucket of the others moved by {x.scale:.3g}"
     support = np.flatnonzero(x)
+    if not support.size:
+        return "no non-zeros"
     shown = ", ".join(f"{i}: {x[i]:.6g}" for i in support[:SHOWN_ENTRIES])
     more = ", ..." if support.size > SHOWN_ENTRIES else ""
     return f"{support.size} non-zeros {{{shown}{more}}}"

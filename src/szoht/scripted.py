@@ -8,8 +8,9 @@ of any other algorithm, and a state is arrays and numbers.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -81,12 +82,39 @@ class Notebook:
         return Seeds().draw(self.key(), None)
 
 
+class ReplayLog:
+    """The answers of a run in order, append-only: a state holds a length of a list that is shared.
+
+    Adding to the newest state costs the same however long the run is. Adding to an older one copies
+    what came before it, so that states stay values.
+    """
+
+    __slots__ = ("_entries", "_length")
+
+    def __init__(self, entries: list[tuple[Answer, ...]] | None = None) -> None:
+        self._entries = [] if entries is None else entries
+        self._length = len(self._entries)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[tuple[Answer, ...]]:
+        return islice(self._entries, self._length)
+
+    def append(self, answers: Sequence[Answer]) -> "ReplayLog":
+        """Return the log with one more entry."""
+        is_newest = self._length == len(self._entries)
+        entries = self._entries if is_newest else self._entries[: self._length]
+        entries.append(tuple(answers))
+        return ReplayLog(entries)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScriptState(State):
     """The start, and every answer since then; the rest can be worked out again."""
 
     start: Vector
-    transcript: tuple[tuple[Answer, ...], ...] = ()
+    transcript: ReplayLog = field(default_factory=ReplayLog)
 
 
 @dataclass
@@ -137,12 +165,12 @@ class Scripted(ABC):
         notebook = talk.notebook
         told = replace(
             state,
-            transcript=(*state.transcript, tuple(answers)),
+            transcript=state.transcript.append(answers),
             iteration=notebook.iteration,
             x=notebook.x,
             best=notebook.best,
             measured=notebook.measured,
-            explanation=tuple(notebook.lines),
+            explanation=_as_tuple(notebook.lines, state.explanation),
             path=tuple(notebook.path),
             knee=notebook.knee,
             finished=talk.plan is None,
@@ -178,6 +206,11 @@ class Scripted(ABC):
 
 _TALKS: "WeakKeyDictionary[State, _Talk]" = WeakKeyDictionary()
 """Conversations in progress, so that they need not be had again at every step."""
+
+
+def _as_tuple(lines: list[str], before: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the lines, which are only ever added to, copying them when there are new ones."""
+    return before if len(lines) == len(before) else tuple(lines)
 
 
 def _hear(talk: _Talk, answers: Sequence[Answer]) -> None:

@@ -1,5 +1,6 @@
 """Both toolboxes, each with a classifier of its own."""
 
+import dataclasses
 import warnings
 
 import numpy as np
@@ -163,3 +164,24 @@ class Odd(foolbox.criteria.Criterion):
 
     def __call__(self, perturbed, outputs):
         return outputs
+
+
+def test_ctrl_c_ends_a_call_and_keeps_the_results_so_far(monkeypatch):
+    found = art_adapter.attack
+    stopped = []
+
+    def attack(*arguments, **settings):
+        stopped.append(len(stopped) % 2 == 1)
+        return dataclasses.replace(found(*arguments, **settings), interrupted=stopped[-1])
+
+    monkeypatch.setattr(art_adapter, "attack", attack)
+    monkeypatch.setattr(foolbox_adapter, "attack", attack)
+    in_art = art_adapter.FewPixelAttack(estimator(), k=6, max_queries=50, rng=0)
+    with pytest.raises(KeyboardInterrupt):
+        in_art.generate(IMAGES, LABELS)
+    model = foolbox.PyTorchModel(classifiers.module().eval(), bounds=(0, 1), device="cpu")
+    in_foolbox = foolbox_adapter.FewPixelAttack(k=6, max_queries=50, rng=0)
+    with pytest.raises(KeyboardInterrupt):
+        in_foolbox(model, torch.from_numpy(IMAGES), torch.from_numpy(LABELS), epsilons=None)
+    for results in (in_art.results, in_foolbox.results):
+        assert (len(results), results.not_tried) == (2, 2)

@@ -143,6 +143,18 @@ def test_it_does_not_matter_where_the_channels_are():
     assert np.array_equal(np.moveaxis(last.adversarial, 2, 0), first.adversarial)
 
 
+def test_methods_with_a_grid_are_told_it(monkeypatch):
+    seen = []
+
+    def search(*, k=None, constraint=None, grid=None):
+        seen.append(grid)
+        return algorithms.corner_search(k=k, constraint=constraint)
+
+    monkeypatch.setitem(algorithms.METHODS, "new_search", search)
+    attacked(method="new_search", max_queries=4)
+    assert np.array_equal(seen[0], np.arange(64).reshape(1, 8, 8))
+
+
 def test_a_grid_of_ones_own_is_used():
     with pytest.raises(ParameterError, match="each of the coordinates 0 to 63 once"):
         attacked(options={"grid": np.zeros((1, 8, 8), dtype=int)})
@@ -264,6 +276,61 @@ def test_a_success_counts_though_the_classifier_breaks_after_it():
     assert result.adversarial_prediction != LABEL
 
 
+def interrupted_at(call):
+    """Return a classifier during whose ``call``-th call Ctrl-C is pressed."""
+    calls = []
+
+    def model(images):
+        calls.append(len(images))
+        if len(calls) == call:
+            raise KeyboardInterrupt
+        return classifiers.logits(images)
+
+    return model
+
+
+def test_ctrl_c_keeps_what_was_found():
+    result = attacked(interrupted_at(9), k=2, batch_size=1)
+    assert (result.status, result.success) == (AttackStatus.INTERRUPTED, False)
+    assert result.interrupted
+    assert result.nfev == result.queries == 8
+    assert "The best change so far is kept" in result.message
+    before = attacked(k=2, batch_size=1, max_queries=7)
+    assert np.array_equal(result.adversarial, before.adversarial)
+    assert result.margin == before.margin
+
+
+def test_ctrl_c_at_the_very_end_keeps_what_was_found():
+    whole = attacked(k=1, batch_size=1, max_queries=10)
+    result = attacked(interrupted_at(12), k=1, batch_size=1, max_queries=10)
+    assert result.status is AttackStatus.INTERRUPTED
+    assert result.nfev == 10
+    assert np.array_equal(result.adversarial, whole.adversarial)
+
+
+def test_ctrl_c_after_a_success_is_a_success():
+    whole = attacked(batch_size=1)
+    result = attacked(interrupted_at(whole.nfev + 2), batch_size=1)  # the last look at the success
+    assert result.status is AttackStatus.SUCCESS
+    assert result.interrupted
+    assert np.array_equal(result.adversarial, whole.adversarial)
+
+
+@pytest.mark.parametrize("first_query", [False, True])
+def test_ctrl_c_among_many_images_keeps_the_results_so_far(first_query):
+    settings = {"k": 6, "rng": 1, "batch_size": 1}
+    whole = szoht.attack_many(classifiers.logits, IMAGES, LABELS, **settings)
+    calls = sum(result.nfev + 2 for result in whole[:2])  # two more: the first and the last look
+    model = interrupted_at(calls + (1 if first_query else 4))
+    results = szoht.attack_many(model, IMAGES, LABELS, **settings)
+    statuses = [result.status for result in results]
+    assert statuses[:2] == [result.status for result in whole[:2]]
+    assert statuses[2:] == ([] if first_query else [AttackStatus.INTERRUPTED])
+    assert len(results) + results.not_tried == len(IMAGES)
+    assert results.success_rate == type(whole)(whole[:2]).success_rate
+    assert f"interrupted, {results.not_tried} images not tried" in str(results)
+
+
 def test_a_limit_of_time_ends_an_attack():
     result = attacked(k=1, max_seconds=1e-9, max_queries=40)
     assert result.status is AttackStatus.RESISTED
@@ -278,7 +345,7 @@ def test_a_limit_of_time_ends_an_attack():
         ({"image": np.full((8, 8), "a")}, (ParameterError, ParameterTypeError), "`image` must be"),
         ({"image": []}, ParameterTypeError, "`image` must be"),
         ({"image": np.zeros((5, 8, 7))}, ParameterError, "`channels` must be given"),
-        ({"channels": "first"}, ParameterError, "not three dimensions"),
+        ({"channels": "first"}, ParameterError, "unless the image has three dimensions"),
         ({"label": 10}, ParameterError, r"`label` must be an integer in \[0, number of classes"),
         ({"label": -1}, ParameterError, "`label` must be"),
         ({"target": 12}, ParameterError, "`target` must be"),
@@ -358,7 +425,7 @@ def test_bars_are_shown(capsys):
     attacked(progress=True)
     labels = [int(LABELS[0]), int(LABELS[1] + 1) % 10]
     szoht.attack_many(classifiers.logits, IMAGES[:2], labels, k=6, rng=1, progress=True)
-    assert "1 led astray, 1 misclassified before" in capsys.readouterr().out
+    assert "1 attacked with success, 1 misclassified before" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (1, 8, 8), (8, 8, 1), (64,), (3, 8, 8), (8, 8, 3)])

@@ -10,7 +10,20 @@ import szoht
 from szoht.errors import DataNotFoundError
 from szoht.experiments import find, judge, read_claims
 from szoht.experiments.experiment import Curve, Job, Results, Scale
+from szoht.problems import data as data_files
 from szoht.problems.attack import datasets, zoo
+
+pytestmark = pytest.mark.data
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch):
+    """Have absent data skip the test, not download it."""
+
+    def refuse(file):
+        raise data_files._Failed("no network in tests")
+
+    monkeypatch.setattr(data_files, "_download", refuse)
 
 
 def loaded(load, count):

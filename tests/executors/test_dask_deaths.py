@@ -1,48 +1,17 @@
 """A scheduler and its workers as separate processes, killed while a run is going on."""
 
-import os
-import subprocess
-import sys
 import time
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
 
 import workloads
+from dask_processes import scheduler, worker
 from szoht import minimize
 from szoht.executors import Dask
 
 distributed = pytest.importorskip("distributed")
-
-HERE = str(Path(__file__).parent.parent)
-
-
-@contextmanager
-def process(*arguments):
-    """Start a process, and end it by its id whatever happens."""
-    child = subprocess.Popen(
-        [sys.executable, "-m", *arguments],
-        env={**os.environ, "PYTHONPATH": HERE},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield child
-    finally:
-        child.kill()
-        child.wait(10)
-
-
-def scheduler(file):
-    options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file)
-    return process("distributed.cli.dask_scheduler", *options)
-
-
-def worker(file):
-    options = ("--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard")
-    return process("distributed.cli.dask_worker", *options, "--scheduler-file", file)
 
 
 class Killer:

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -149,9 +150,10 @@ def test_a_retry_goes_elsewhere():
 
 def test_a_foreign_pool_that_breaks_ends_the_run_and_keeps_the_best():
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        result = run(workloads.always_dies, executor=pool, on_error="skip")
+        result = run(workloads.always_dies, executor=pool)
     assert result.status is Status.FAILED
     assert "Pass workers=n instead" in result.message
+    assert "on_error" not in result.message
 
 
 def test_a_foreign_pool_that_was_shut_down():
@@ -191,6 +193,48 @@ def test_a_function_that_cannot_be_sent(monkeypatch):
     monkeypatch.setattr("szoht.executors.parcel.find_spec", lambda name: None)
     with pytest.raises(errors.ParameterTypeError, match=r"<lambda>.*top level.*Threads\(n\)"):
         run(lambda x: 0.0, workers=1)
+
+
+class Locked:
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def __call__(self, x):
+        return 0.0
+
+
+def test_a_function_that_even_cloudpickle_cannot_send():
+    pytest.importorskip("cloudpickle")
+    with pytest.raises(errors.ParameterTypeError, match=r"`fun` must be picklable.*lock"):
+        run(Locked(), workers=1)
+
+
+SCRIPT = """
+import numpy as np, szoht
+def f(x):
+    return float((x**2).sum())
+try:
+    szoht.minimize(f, np.ones(5), k=5, method="szoht", max_queries=60, rng=0, workers=2)
+except szoht.errors.ExecutorError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("name", ["script.py", "-"])
+def test_a_script_that_its_workers_cannot_import(name, tmp_path):
+    """Without the guard `if __name__ == "__main__":`, or from standard input."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    ended = subprocess.run(
+        [sys.executable, name],
+        input=SCRIPT,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert ended.stdout.startswith("A worker process ended while it was starting")
+    assert "must start its runs below `if __name__" in ended.stdout
 
 
 def test_with_cloudpickle_a_lambda_will_do(undisturbed):

@@ -4,9 +4,6 @@ An estimator scaled by the wrong factor, or a projection that keeps the wrong co
 every one of them.
 """
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -14,7 +11,6 @@ from szoht import algorithms, problems
 from szoht.experiments import Curve, Job, Results, Scale, find, names, portfolio_runs, tracing
 from szoht.experiments.claims import Verdict, judge, read_claims
 from szoht.objective import as_objective
-from szoht.problems import fetch
 
 
 def follow(name, **changes):
@@ -124,25 +120,14 @@ def test_closed_forms_are_judged_in_full():
     assert set(verdicts.values()) == {Verdict.HOLDS}
 
 
-def has_portfolios():
-    folders = filter(None, os.environ.get("SZOHT_DATA", "").split(os.pathsep))
-    return any((Path(folder) / "orlib" / "port5.txt").is_file() for folder in folders)
-
-
-needs_data = pytest.mark.skipif(not has_portfolios(), reason="SZOHT_DATA has no orlib/port5.txt")
-
-
-@needs_data
 def test_port5_is_reproduced():
     """SZOHT as the paper states it: 3.5e-4 at 5,000 queries, within a factor of 1.8."""
-    assert fetch("orlib/port5.txt")
     job = first_job("assets", "port5 paper szoht")
     assert job.settings["options"]["step_size"] == 1.0
     ends = [follow("assets", job=job, budget=5_500, seed=seed)["f"][-1] for seed in range(2)]
     assert 1.9e-4 < np.median(ends) < 6.3e-4
 
 
-@needs_data
 def test_dense_methods_start_from_all_assets_and_sparse_ones_from_ten():
     for method, count in (("szoht", 10), ("zscg", 225)):
         job = first_job("assets", f"port5 best {method}")
@@ -152,7 +137,6 @@ def test_dense_methods_start_from_all_assets_and_sparse_ones_from_ten():
         assert np.allclose(table["gap"], table["f"] / best - 1, rtol=1e-9)
 
 
-@needs_data
 def test_distances_are_between_weights():
     """At the start, between ten equal weights and the best ten; a longer x is as far away."""
     problem = problems.portfolio("port5", k=10, form="raw", rng=0)
@@ -162,7 +146,6 @@ def test_distances_are_between_weights():
     assert portfolio_runs._distance(np.array([1.0, -1.0]), np.array([1.0, 0.0])) == np.inf
 
 
-@needs_data
 def test_the_default_solver_beats_it():
     job = first_job("assets", "port5 auto")
     table = follow("assets", job=job, budget=8_000)
@@ -172,7 +155,6 @@ def test_the_default_solver_beats_it():
     assert np.isfinite(table["distance"]).all()
 
 
-@needs_data
 def test_a_grid_search_keeps_what_it_finds(tmp_path, monkeypatch):
     from szoht.experiments import portfolio_runs, tune  # noqa: PLC0415
 

@@ -157,7 +157,7 @@ def test_experiments_without_data_are_left_out_visibly(tmp_path, monkeypatch):
     monkeypatch.setenv("SZOHT_DATA", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("szoht.problems.data._download", _no_network)
-    found = reproduce("assets", quick=True, out=tmp_path / "out", workers=1)
+    found = reproduce("attacks", quick=True, out=tmp_path / "out", workers=1)
     assert {one.verdict for one in found.judged} == {Verdict.OPEN}
     assert "SZOHT_DATA" in found.path.read_text()
 
@@ -175,9 +175,7 @@ def test_seeds_are_what_is_asked_for(tmp_path):
     assert np.array_equal(list(Scale().runs(quick=1, full=5)), range(5))
 
 
-needs_browser = pytest.mark.skipif(
-    CHROMIUM is None, reason="chromium is not installed: make chromium"
-)
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
 
 @needs_browser

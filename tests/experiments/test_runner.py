@@ -1,8 +1,11 @@
 import os
+import pickle
+import select
 import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -123,13 +126,30 @@ def test_processes_give_the_same_numbers(tmp_path):
             np.testing.assert_array_equal(column, pooled.load(job, experiment.run).table[name])
 
 
+def test_what_a_worker_reports_fits_into_a_pipe(cache, monkeypatch):
+    """A worker ended in the middle of a longer message keeps the reader waiting forever."""
+
+    def talkative(settings, seed):
+        raise RuntimeError("\N{GRINNING FACE}" * 10_000)
+
+    assert running._work(JOBS[0], cache.stem(JOBS[0], fakes.run)) == ""
+    monkeypatch.setattr(running, "find", lambda name: SimpleNamespace(run=talkative))
+    report = running._work(JOBS[0], cache.stem(JOBS[0], fakes.run))
+    assert report.startswith("RuntimeError")
+    assert len(pickle.dumps(report)) + PROTOCOL_BYTES < select.PIPE_BUF
+
+
+PROTOCOL_BYTES = 500
+"""What the pool adds to a result when it sends it, generously."""
+
+
 def test_an_interrupt_loses_nothing_that_is_finished(tmp_path):
     # the handler, because a shell's background jobs are started with interrupts switched off
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         "from szoht.cli import main; main()"
     )
-    command = [sys.executable, "-c", code, "reproduce", "conflict", "--quick", "--workers", "2"]
+    command = [sys.executable, "-c", code, "reproduce", "assets", "--quick", "--workers", "2"]
     process = subprocess.Popen(
         [*command, "--out", str(tmp_path)],
         stdout=subprocess.PIPE,
@@ -141,15 +161,19 @@ def test_an_interrupt_loses_nothing_that_is_finished(tmp_path):
     while not list(tmp_path.rglob("*.json")) and time.monotonic() < deadline:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    output, _ = process.communicate(timeout=60)
+    try:
+        output, _ = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     assert process.returncode == 130, output
     assert "goes on" in output
     finished = len(list(tmp_path.rglob("*.json")))
-    assert 1 <= finished < 8
+    jobs = find("assets").jobs(Scale(quick=True))
+    assert 1 <= finished < len(jobs)
     assert gone(process.pid), "a worker is left behind"
-    jobs = find("conflict").jobs(Scale(quick=True))
     cache = Cache(tmp_path / "cache")
-    assert sum(cache.load(job, find("conflict").run) is not None for job in jobs) == finished
+    assert sum(cache.load(job, find("assets").run) is not None for job in jobs) == finished
 
 
 def gone(group):

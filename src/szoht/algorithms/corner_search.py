@@ -187,7 +187,8 @@ def corner_search(
     constraint : SparseBox or GroupSparse
         With finite bounds; a unit is a coordinate or a group.
     grid : array of int of shape (channels, height, width), optional
-        Which coordinate is where, so that neighbours are known; `szoht.attack` gives it.
+        Which coordinate is where, so that neighbors are known; `szoht.attack` gives it to every
+        method that has this parameter.
     share : float
         The part of the units exchanged at most, in (0, 1].
     length : float

@@ -1,5 +1,6 @@
 """Algorithms by name, and how `minimize` makes one from what the user gave."""
 
+import difflib
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
@@ -82,7 +83,10 @@ def build(
         return _as_given(method, k=k, constraint=constraint, options=options)
     if method not in METHODS:
         known = ", ".join(repr(name) for name in METHODS)
-        raise ParameterError(f"`method` must be one of {known}, or an algorithm; got {method!r}.")
+        raise ParameterError(
+            f"`method` must be the name of a method, or an algorithm; got method={method!r}."
+            f"{_suggestion(method, METHODS)} The names are {known}."
+        )
     if method == "auto" and isinstance(x0, SparseVector):
         method = "sketch_ht"  # what `auto` measures is as long as x is; this is not
     factory = METHODS[method]
@@ -119,9 +123,16 @@ def _checked(
     for name in options or {}:
         if name not in allowed:
             raise ParameterError(
-                f"`options` of method {method!r} may hold {', '.join(allowed)}; got {name!r}."
+                f"`options` must be parameters of method {method!r}; got {name!r}."
+                f"{_suggestion(name, allowed)} It has {', '.join(allowed)}."
             )
     return dict(options or {})
+
+
+def _suggestion(given: object, known: Iterable[str]) -> str:
+    """Ask for the name that is most like the one given, if one is."""
+    nearest = difflib.get_close_matches(str(given), known, n=1)
+    return f" Did you mean {nearest[0]!r}?" if nearest else ""
 
 
 def _as_given(algorithm: Algorithm, **already: object) -> Algorithm:

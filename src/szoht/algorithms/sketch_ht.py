@@ -47,7 +47,7 @@ def sketch_ht(
         Groups to begin with, >= 1; by default 4 k. See `Sketch`.
     sampler : Sampler
         Which part of a stochastic objective an iteration sees.
-    iterate : {"best", "last", "average"}
+    iterate : {"best", "last", "average", "random"}
         Which point is returned, see `Composite`.
 
     Examples

@@ -49,7 +49,7 @@ def szoht(
         Central differences; orthonormal groups of directions; see `Sphere`.
     sampler : Sampler
         Which part of a stochastic objective an iteration sees.
-    iterate : {"best", "last", "average"}
+    iterate : {"best", "last", "average", "random"}
         Which point is returned, see `Composite`.
     d : int
         The dimension, needed only to choose ``q``.

@@ -45,7 +45,7 @@ def truncated_zsgd(
         Central differences.
     sampler : Sampler
         Which part of a stochastic objective an iteration sees.
-    iterate : {"average", "last", "best"}
+    iterate : {"average", "last", "best", "random"}
         Which point is returned. The paper returns the average, which is in general not sparse;
         here it is projected onto the constraint.
     d : int

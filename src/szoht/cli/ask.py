@@ -32,7 +32,9 @@ def ask(
     seed: options.Seed = None,
     on_error: options.OnErrorChoice = "stop",
     sparse: Annotated[bool, typer.Option("--sparse", help="Print the non-zeros only.")] = False,
-    limit: Annotated[int | None, typer.Option("--limit", help="Points to print at most.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", help="The largest number of points to print.")
+    ] = None,
 ) -> None:
     """Print the points that wait for a value, one JSON object per line; none once the run ended."""
     with options.complaints(), Store(store, create=new) as file:

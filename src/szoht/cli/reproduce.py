@@ -51,25 +51,26 @@ def reproduce(
     console = Console()
     try:
         with options.complaints():
+            options.check_output("out", out / "report.html", make_folder=True)
             for name in _with_grid(names) if tune else ():
                 with _bar(console) as watch:
                     found = experiments.tune(
                         name, quick=quick, out=out, workers=workers, watch=watch
                     )
-                console.print(f"wrote {found}", soft_wrap=True)
+                options.echo(f"wrote {found}")
             with _bar(console) as watch:
                 report = experiments.reproduce(
                     names, quick=quick, seeds=seeds, out=out, workers=workers, watch=watch
                 )
     except KeyboardInterrupt:
-        console.print(f"Stopped. Finished curves are kept in {out}; the same command goes on.")
-        raise typer.Exit(code=130) from None
+        options.echo(f"Stopped. Finished curves are kept in {out}; the same command goes on.")
+        raise typer.Exit(code=options.INTERRUPTED) from None
     console.print(_verdicts(report))
     for outcome in report.outcomes:
         for problem in outcome.problems:
             console.print(f"{outcome.experiment.name}: {problem}", markup=False)
     console.print(summary(report.outcomes))
-    console.print(f"wrote {report.path}", soft_wrap=True)
+    options.echo(f"wrote {report.path}")
 
 
 def _with_grid(names: Sequence[str]) -> list[str]:

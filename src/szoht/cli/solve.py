@@ -63,6 +63,8 @@ def solve(
 ) -> None:
     """Minimise a Python function, or what a program computes, under a sparsity constraint."""
     with options.complaints():
+        if output is not None:
+            options.check_output("output", output)
         given = command and Program(
             command=command,
             input=cast(Format, input_format),

@@ -26,7 +26,7 @@ from szoht.types import Indices, Sample, Vector
 __all__ = ["SparseRecovery", "default_measurements", "radius_at"]
 
 PROBE_LENGTH = 1e-6
-"""Default length of a probe, ``mu sqrt(d)``: near sqrt(eps), see `DEFAULT_MU` of the factories."""
+"""Default length of a probe, ``mu sqrt(d)``: near sqrt(eps), as in `szoht.algorithms.defaults`."""
 
 STACK_VALUES = 2**22
 """Signs that are multiplied in one go, in single precision: 16 MB."""

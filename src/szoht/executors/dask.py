@@ -13,6 +13,7 @@ from szoht.executors.futures import FutureCrew, LostError
 from szoht.executors.parcel import work
 from szoht.objective import Objective
 from szoht.pieces import Piece, PieceAnswer
+from szoht.program_folders import TaskCancelled, task_scope
 
 __all__ = ["Dask"]
 
@@ -172,7 +173,17 @@ def _same(data: bytes) -> bytes:
 def _work_on_dask(
     token: str, objective: bytes, number: int, parcel: bytes, pieces: tuple[Piece, ...]
 ) -> tuple[str, tuple[PieceAnswer, ...]]:
-    return _distributed().get_worker().address, work(token, objective, number, parcel, pieces)
+    worker = _distributed().get_worker()
+    key = worker.get_current_task()
+
+    def cancelled() -> bool:
+        # so it is also when the client has died
+        task = worker.state.tasks.get(key)
+        return task is None or task.state == "cancelled"
+
+    with task_scope(token, 0, cancelled), suppress(TaskCancelled):
+        return worker.address, work(token, objective, number, parcel, pieces)
+    return worker.address, ()
 
 
 def _distributed() -> Any:

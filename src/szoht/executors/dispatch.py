@@ -73,6 +73,7 @@ class Dispatcher:
         self.numbers = count()
         self.dropped: dict[int, _Ticket] = {}
         self._seconds_per_piece = math.inf
+        self.has_answered = False
 
     @property
     def faults(self) -> Faults:
@@ -246,4 +247,5 @@ class Shift:
 
     def _accept(self, answer: PieceAnswer) -> PieceAnswer:
         self._quorum.count(answer.piece)
+        self._boss.has_answered = True
         return answer

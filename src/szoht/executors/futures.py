@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -16,6 +17,13 @@ from szoht.executors.base import Report
 from szoht.executors.parcel import Desk, pack, pack_objective, work
 from szoht.objective import Objective
 from szoht.pieces import Piece, PieceAnswer
+from szoht.program_folders import (
+    TaskCancelled,
+    cancel_programs,
+    die_with_parent,
+    kill_programs,
+    task_scope,
+)
 from szoht.queries import Plan
 
 __all__ = ["FutureCrew", "Futures", "LostError"]
@@ -172,17 +180,17 @@ class PoolCrew(FutureCrew):
 
     def start(self, ticket: int, pieces: tuple[Piece, ...], *, after: int | None) -> Any:
         """Submit a call, everything included."""
-        del ticket, after
+        del after
         try:
-            return self._call(pieces)
+            return self._call(ticket, pieces)
         except BrokenExecutor as error:
             raise _broken(error) from error
         except RuntimeError as error:
             raise ExecutorError(f"The executor takes no work: {error}.") from error
 
-    def _call(self, pieces: tuple[Piece, ...]) -> "Future[tuple[PieceAnswer, ...]]":
+    def _call(self, ticket: int, pieces: tuple[Piece, ...]) -> "Future[tuple[PieceAnswer, ...]]":
         return self._pool.submit(
-            work, self.token, self._objective, self.number, self._parcel, pieces
+            _work_in_pool, (self.token, ticket), self._objective, self.number, self._parcel, pieces
         )
 
     def collect(self, ticket: int, future: "Future[Any]") -> tuple[PieceAnswer, ...]:
@@ -199,14 +207,15 @@ class PoolCrew(FutureCrew):
         return answers
 
     def cancel(self, ticket: int, future: "Future[Any]", *, force: bool) -> None:
-        """Cancel the call if it has not begun; a worker that hangs cannot be had back."""
-        del ticket, force
-        future.cancel()
+        """Cancel the call if it has not begun, else end the program that it waits for."""
+        if not future.cancel() and force:
+            kill_programs(self.token, ticket)
 
     def close(self) -> None:
         """Cancel what is going on, and give the pool a moment to notice."""
         pending = list(self._futures.values())
         super().close()
+        cancel_programs(self.token, [future for future in pending if not future.done()])
         wait_for([future for future in pending if future.cancelled()], timeout=GRACE)
 
 
@@ -217,16 +226,37 @@ class ThreadPoolCrew(PoolCrew):
         super().__init__(pool, b"", size)
         self._here = objective
 
-    def _call(self, pieces: tuple[Piece, ...]) -> "Future[tuple[PieceAnswer, ...]]":
-        return self._pool.submit(_work_here, self._here, self.number, self._parcel, pieces)
+    def _call(self, ticket: int, pieces: tuple[Piece, ...]) -> "Future[tuple[PieceAnswer, ...]]":
+        return self._pool.submit(
+            _work_here, (self.token, ticket), self._here, self.number, self._parcel, pieces
+        )
 
 
 def _work_here(
-    objective: Objective, number: int, parcel: bytes, pieces: tuple[Piece, ...]
+    task: tuple[str, int],
+    objective: Objective,
+    number: int,
+    parcel: bytes,
+    pieces: tuple[Piece, ...],
 ) -> tuple[PieceAnswer, ...]:
     desk = Desk(objective)
     desk.brief(number, parcel)
-    return tuple(desk.evaluate(piece) for piece in pieces)
+    with task_scope(*task), suppress(TaskCancelled):
+        return tuple(desk.evaluate(piece) for piece in pieces)
+    return ()
+
+
+def _work_in_pool(
+    task: tuple[str, int],
+    objective: bytes,
+    number: int,
+    parcel: bytes,
+    pieces: tuple[Piece, ...],
+) -> tuple[PieceAnswer, ...]:
+    die_with_parent()
+    with task_scope(*task), suppress(TaskCancelled):
+        return work(task[0], objective, number, parcel, pieces)
+    return ()
 
 
 def _broken(error: Exception) -> ExecutorError:

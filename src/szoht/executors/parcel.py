@@ -74,18 +74,24 @@ def unpack(parcel: bytes) -> Plan:
 def pack_objective(objective: Objective) -> bytes:
     """Return the objective for travelling to another process, or say why that cannot be."""
     by_value = _cloudpickle()
-    if by_value is not None and _is_interactive():
-        return bytes(by_value.dumps(objective))
     try:
+        if by_value is not None and _is_interactive():
+            return bytes(by_value.dumps(objective))
         return pickle.dumps(objective, protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as error:
-        if by_value is not None:
+        reason = error
+    if by_value is not None:
+        try:
             return bytes(by_value.dumps(objective))
-        raise ParameterTypeError(
-            f"`fun` must be picklable to be sent to worker processes: {error}. Define it with "
-            "`def` at the top level of a module, not as a lambda or inside a function; or install "
-            "cloudpickle; or use threads, executor=szoht.executors.Threads(n)."
-        ) from error
+        except Exception as error:
+            reason = error
+    otherwise = "" if by_value else "or install cloudpickle; "
+    raise ParameterTypeError(
+        f"`fun` must be picklable to be sent to worker processes: {reason}. Define it with `def` "
+        "at the top level of a module, not as a lambda or inside a function, and let it hold no "
+        f"locks, files or connections; {otherwise}or use threads, "
+        "executor=szoht.executors.Threads(n)."
+    ) from reason
 
 
 def load_objective(packed: bytes) -> Objective:

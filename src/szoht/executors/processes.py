@@ -16,6 +16,7 @@ from szoht.executors.base import Report
 from szoht.executors.parcel import Desk, load_objective, pack, pack_objective
 from szoht.objective import Objective
 from szoht.pieces import Piece, PieceAnswer
+from szoht.program_folders import die_with_parent
 from szoht.queries import Plan
 
 __all__ = ["Processes"]
@@ -208,11 +209,11 @@ def _work(line: Connection) -> None:
     # Ctrl-C reaches every process of a terminal; only the one that started us may act on it. A
     # handler, because programs that the function starts would inherit "ignore".
     signal.signal(signal.SIGINT, lambda *_: None)
-    with suppress(EOFError, BrokenPipeError):
+    die_with_parent()
+    with suppress(EOFError, ConnectionError):
+        message = line.recv_bytes()
         try:
-            desk = Desk(load_objective(line.recv_bytes()))
-        except (EOFError, BrokenPipeError):
-            raise
+            desk = Desk(load_objective(message))
         except Exception as error:
             _answer(line, _unloadable(error), over=True)
             return

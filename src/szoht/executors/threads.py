@@ -4,12 +4,14 @@ import queue
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import uuid4
 
 from szoht._validate import check_integer
 from szoht.executors.base import Report
 from szoht.executors.parcel import Desk, pack
 from szoht.objective import Objective
 from szoht.pieces import Piece
+from szoht.program_folders import kill_programs, task_scope
 from szoht.queries import Plan
 
 __all__ = ["Threads"]
@@ -21,6 +23,7 @@ class Threads:
 
     Nothing is pickled, so any function will do. Python cannot end a thread: one that hangs past
     the timeout is left to itself, a fresh thread takes its place, and a late answer is ignored.
+    A `Program` that it waits for is killed.
 
     Parameters
     ----------
@@ -57,13 +60,14 @@ class Threads:
 class _Hand:
     """One thread, what it is given and what it is about."""
 
-    def __init__(self, objective: Objective, outbox: "queue.SimpleQueue[Report]") -> None:
+    def __init__(self, objective: Objective, outbox: "queue.SimpleQueue[Report]", run: str) -> None:
         self.inbox: queue.SimpleQueue[tuple[int, int, bytes, tuple[Piece, ...]] | None] = (
             queue.SimpleQueue()
         )
         self.ticket: int | None = None
         self._desk = Desk(objective)
         self._outbox = outbox
+        self._token = run
         # a daemon: a function that hangs must not keep the interpreter from ending
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
@@ -72,7 +76,8 @@ class _Hand:
         while (task := self.inbox.get()) is not None:
             ticket, number, parcel, pieces = task
             try:
-                self._work(ticket, number, parcel, pieces)
+                with task_scope(self._token, ticket):
+                    self._work(ticket, number, parcel, pieces)
             except BaseException as error:
                 reason = f"the function ended its thread with {error!r}"
                 self._outbox.put(Report(ticket=ticket, lost=reason))
@@ -99,11 +104,12 @@ class ThreadCrew:
 
     def __init__(self, objective: Objective, n: int) -> None:
         self._objective = objective
+        self._token = uuid4().hex
         self._outbox: queue.SimpleQueue[Report] = queue.SimpleQueue()
         self._number = 0
         self._parcel = b""
         self._busy: dict[int, _Hand] = {}
-        self._idle = [_Hand(objective, self._outbox) for _ in range(n)]
+        self._idle = [_Hand(objective, self._outbox, self._token) for _ in range(n)]
         self.size = n
 
     def brief(self, plan: Plan) -> None:
@@ -133,10 +139,11 @@ class ThreadCrew:
             self._busy[ticket].ticket = None
 
     def free(self, ticket: int) -> None:
-        """Leave the thread to itself and start another."""
+        """Leave the thread to itself, end the program that it waits for, and start another."""
         if ticket in self._busy:
             self._dismiss(self._busy.pop(ticket))
-            self._idle.append(_Hand(self._objective, self._outbox))
+            kill_programs(self._token, ticket)
+            self._idle.append(_Hand(self._objective, self._outbox, self._token))
 
     def deaths(self) -> int:
         """Threads do not die unseen."""
@@ -147,8 +154,9 @@ class ThreadCrew:
         for hand in self._idle:
             hand.inbox.put(None)
             hand.thread.join()
-        for hand in self._busy.values():
+        for ticket, hand in self._busy.items():
             self._dismiss(hand)
+            kill_programs(self._token, ticket)
 
     def _dismiss(self, hand: _Hand) -> None:
         hand.ticket = None

@@ -171,11 +171,13 @@ def attacked(
         "margin_on": chosen.scores,
     }
     if method in METHODS:
-        algorithm = _algorithm(method, chosen, k)
-        return attack(data.network, images[image], int(labels[image]), method=algorithm, **shared)
-    return attack(
-        data.network, images[image], int(labels[image]), method=method, unit=unit, **shared
-    )
+        shared["method"] = _algorithm(method, chosen, k)
+    else:
+        shared |= {"method": method, "unit": unit}
+    result = attack(data.network, images[image], int(labels[image]), **shared)
+    if result.interrupted:  # half an attack is no measurement
+        raise KeyboardInterrupt
+    return result
 
 
 def _algorithm(method: str, dataset: Dataset, k: int) -> Algorithm:

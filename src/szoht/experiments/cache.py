@@ -16,7 +16,7 @@ import numpy as np
 from szoht._version import __version__
 from szoht.experiments.experiment import Curve, Job, Table
 
-__all__ = ["Cache", "code_version"]
+__all__ = ["Cache", "code_version", "read", "save"]
 
 UNRELATED = {"adapters", "cli", "experiments", "reporting", "testing"}
 """Parts of the library that no curve depends on."""
@@ -43,16 +43,20 @@ class Cache:
 
     def load(self, job: Job, run: Callable[..., Table]) -> Curve | None:
         """Return the finished curve, or None if there is none that can be read."""
-        stem = self.stem(job, run)
         try:
-            facts = json.loads(stem.with_suffix(".json").read_text())
-            with stem.with_suffix(".npz").open("rb") as raw:
-                columns = np.load(raw, allow_pickle=False)
-                table = {name: columns[name] for name in facts["columns"]}
-            seconds, notes = float(facts["seconds"]), tuple(map(str, facts["notes"]))
+            return read(self.stem(job, run), job)
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
             return None
-        return Curve(job=job, table=table, seconds=seconds, notes=notes)
+
+
+def read(stem: Path, job: Job) -> Curve:
+    """Return the curve that `save` wrote."""
+    facts = json.loads(stem.with_suffix(".json").read_text())
+    with stem.with_suffix(".npz").open("rb") as raw:
+        columns = np.load(raw, allow_pickle=False)
+        table = {name: columns[name] for name in facts["columns"]}
+    seconds, notes = float(facts["seconds"]), tuple(map(str, facts["notes"]))
+    return Curve(job=job, table=table, seconds=seconds, notes=notes)
 
 
 def save(stem: Path, curve: Curve) -> None:

@@ -14,13 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from szoht.errors import SzohtError
-from szoht.experiments.cache import Cache, save
+from szoht.experiments.cache import Cache, read, save
 from szoht.experiments.experiment import Curve, Job, Table
 from szoht.experiments.registry import find
 
 __all__ = ["Finished", "WorkerError", "run_jobs"]
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+MESSAGE_LETTERS = 500
+"""Of an error that a worker reports; 4 bytes each at most, where a pipe takes 4096 in one go."""
 
 
 class WorkerError(SzohtError, RuntimeError):
@@ -60,21 +63,32 @@ def run_jobs(
     missing.sort(key=lambda job: -job.cost)
     stems = [cache.stem(job, runs[job.experiment]) for job in missing]
     if workers == 1:
-        yield from map(_work, missing, stems)
+        yield from (
+            _finished(job, stem, _work(job, stem)) for job, stem in zip(missing, stems, strict=True)
+        )
     elif missing:
         with _pool(min(workers, len(missing))) as pool:
-            yield from _each(set(map(pool.submit, [_work] * len(missing), missing, stems)))
+            submitted = {
+                pool.submit(_work, job, stem): (job, stem)
+                for job, stem in zip(missing, stems, strict=True)
+            }
+            for future, error in _each(set(submitted)):
+                yield _finished(*submitted[future], error)
 
 
-def _each(waiting: "set[Future[Finished]]") -> Iterator[Finished]:
+def _finished(job: Job, stem: Path, error: str) -> Finished:
+    return Finished(job=job, curve=None if error else read(stem, job), error=error)
+
+
+def _each(waiting: "set[Future[str]]") -> Iterator[tuple["Future[str]", str]]:
     while waiting:
         for future in wait(waiting, return_when=FIRST_COMPLETED).done:
             waiting.discard(future)
             try:
-                yield future.result()
+                yield future, future.result()
             except BrokenProcessPool as broken:
                 raise WorkerError(
-                    "a worker process ended by itself, perhaps for want of memory. Finished "
+                    "a worker process ended by itself, perhaps out of memory. Finished "
                     "curves are kept: run again, with fewer `workers` if it happens again."
                 ) from broken
 
@@ -116,15 +130,20 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _work(job: Job, stem: Path) -> Finished:
+def _work(job: Job, stem: Path) -> str:
+    """Save the curve of a job; return what went wrong, or nothing.
+
+    What is returned is short enough to be written to a pipe in one go: a worker that is ended in
+    the middle of a longer message would keep the reader waiting for the rest of it forever.
+    """
     start = time.process_time()
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             table = find(job.experiment).run(job.settings, job.seed)
     except Exception as error:
-        return Finished(job=job, error=f"{type(error).__name__}: {error}")
+        return f"{type(error).__name__}: {error}"[:MESSAGE_LETTERS]
     notes = tuple(dict.fromkeys(str(warning.message) for warning in caught))
     curve = Curve(job=job, table=table, seconds=time.process_time() - start, notes=notes)
     save(stem, curve)
-    return Finished(job=job, curve=curve)
+    return ""

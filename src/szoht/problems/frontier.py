@@ -1,7 +1,7 @@
 """Solve portfolio problems: one, or a family of them along k or along the wanted return."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ class Solution:
     result : Result
         Of the run that found them.
     queries : int
-        Of all runs together.
+        Of all runs for this number of assets and this wanted return together.
     """
 
     problem: Portfolio
@@ -111,8 +111,10 @@ class Solver:
         """Solve for each number of assets; where fewer are as good, their portfolio stands."""
         found: list[tuple[int, Solution]] = []
         for k in sorted(sizes):
-            rivals = [self.solve(k), *(before for _, before in found[-1:])]
-            found.append((k, min(rivals, key=lambda solution: solution.value)))
+            here = self.solve(k)
+            rivals = [here, *(before for _, before in found[-1:])]
+            best = min(rivals, key=lambda solution: solution.value)
+            found.append((k, replace(best, queries=here.queries)))
             tick()
         return found
 

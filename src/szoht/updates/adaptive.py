@@ -63,7 +63,7 @@ class Adaptive:
         if not callable(getattr(self.operator, "weighted_prox", None)):
             raise CapabilityError(
                 f"Adaptive needs an operator with `weighted_prox`, and {self.operator!r} has none; "
-                "Sparse, SparseBox, Box, SoftThreshold and Identity do."
+                "Sparse, SparseBox, GroupSparse, Box, SoftThreshold and Identity do."
             )
 
     def init(self, x: Vector) -> Moments:

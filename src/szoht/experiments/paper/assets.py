@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from szoht import problems
-from szoht.errors import DataNotFoundError
 from szoht.experiments.experiment import Drawing, Experiment, Job, Measured, Results, Scale
 from szoht.experiments.measuring import number, over_seeds, truth
 from szoht.experiments.portfolio_runs import (
@@ -61,15 +60,6 @@ def _jobs(scale: Scale) -> Sequence[Job]:
 
 def _curve(name: str, tuning: str, method: str) -> str:
     return f"{name} auto" if method == "auto" else f"{name} {tuning} {method}"
-
-
-def _unavailable() -> str:
-    try:
-        for name in PORTFOLIOS:
-            problems.fetch(f"orlib/{name}.txt")
-    except DataNotFoundError as missing:
-        return str(missing)
-    return ""
 
 
 def _figures(results: Results) -> Mapping[str, Drawing]:
@@ -225,7 +215,6 @@ EXPERIMENT = Experiment(
         "sparse": _sparse,
         "worst_gap": _worst_gap,
     },
-    unavailable=_unavailable,
     grid=grid,
     choose=choose,
 )

@@ -1,13 +1,24 @@
 """Few-pixel attacks from scores alone, to test the robustness of one's own classifier."""
 
-from szoht.problems.attack.batching import Batches as Batches
-from szoht.problems.attack.layout import Layout as Layout
-from szoht.problems.attack.many import attack_many as attack_many
-from szoht.problems.attack.margin import Margin as Margin
-from szoht.problems.attack.networks import Network as Network
-from szoht.problems.attack.networks import as_network as as_network
-from szoht.problems.attack.objective import AttackObjective as AttackObjective
-from szoht.problems.attack.result import AttackResult as AttackResult
-from szoht.problems.attack.result import AttackResults as AttackResults
-from szoht.problems.attack.result import AttackStatus as AttackStatus
-from szoht.problems.attack.run import attack as attack
+from szoht.problems.attack.batching import Batches
+from szoht.problems.attack.layout import Layout
+from szoht.problems.attack.many import attack_many
+from szoht.problems.attack.margin import Margin
+from szoht.problems.attack.networks import Network, as_network
+from szoht.problems.attack.objective import AttackObjective
+from szoht.problems.attack.result import AttackResult, AttackResults, AttackStatus
+from szoht.problems.attack.run import attack
+
+__all__ = [
+    "AttackObjective",
+    "AttackResult",
+    "AttackResults",
+    "AttackStatus",
+    "Batches",
+    "Layout",
+    "Margin",
+    "Network",
+    "as_network",
+    "attack",
+    "attack_many",
+]

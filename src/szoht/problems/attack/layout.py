@@ -59,7 +59,7 @@ def as_layout(shape: tuple[int, ...], channels: Channels | None) -> Layout:
         check_choice("channels", channels, ("first", "last", "none"))
         if channels != "none" and len(shape) != COLOUR_DIMENSIONS:
             raise ParameterError(
-                f"`channels` must be 'none' for an image that has not three dimensions; got "
+                "`channels` must be 'none' unless the image has three dimensions; got "
                 f"{channels!r} with shape {shape}."
             )
         return Layout(shape=shape, channels=channels)

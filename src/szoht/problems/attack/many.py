@@ -46,7 +46,8 @@ def attack_many(
     -------
     AttackResults
         A sequence of `AttackResult` with ``success_rate``, ``median_queries`` and ``table()``;
-        as text, a table.
+        as text, a table. After Ctrl-C it ends with the image that was being attacked, whose status
+        is INTERRUPTED, and ``not_tried`` says how many are missing.
 
     Examples
     --------
@@ -69,14 +70,19 @@ def attack_many(
     with ExitStack() as bars:
         bar = bars.enter_context(_Bar(len(stack))) if progress else None
         for image, label, seed in zip(stack, labels, seeds, strict=True):
-            results.append(attack(model, image, int(label), rng=seed, **settings))
+            try:
+                results.append(attack(model, image, int(label), rng=seed, **settings))
+            except KeyboardInterrupt:  # before its first query
+                break
             if bar is not None:
                 bar.show(results)
-    return AttackResults(results)
+            if results[-1].interrupted:
+                break
+    return AttackResults(results, not_tried=len(stack) - len(results))
 
 
 class _Bar:
-    """A bar over images that says how many were led astray."""
+    """A bar over images that says how many attacks succeeded."""
 
     def __init__(self, count: int) -> None:
         try:
@@ -106,5 +112,5 @@ class _Bar:
         """Say where the work stands."""
         won = sum(result.success for result in results)
         before = sum(result.status is AttackStatus.MISCLASSIFIED for result in results)
-        found = f"{won} led astray, {before} misclassified before"
+        found = f"{won} attacked with success, {before} misclassified before"
         self._bar.update(self._task, completed=len(results), found=found)

@@ -27,7 +27,7 @@ class Margin:
     label : int
         y, the true class, >= 0.
     target : int, optional
-        t, the class that the classifier shall be led to; another than y.
+        t, the class that the classifier shall answer; another than y.
     confidence : float
         By how much the lead must be lost, >= 0.
     scores : {"logits", "log_probs", "probs"}
@@ -93,7 +93,7 @@ class Margin:
         return lead
 
     def reached(self, scores: Vector) -> Vector:
-        """Tell for each row whether the classifier is led astray with the confidence asked for.
+        """Tell for each row whether it is misclassified with the confidence asked for.
 
         A tie between two classes is broken as the classifier's user would: by the lower number.
         """

@@ -19,10 +19,11 @@ __all__ = ["AttackResult", "AttackResults", "AttackStatus"]
 class AttackStatus(enum.Enum):
     """Why an attack ended."""
 
-    SUCCESS = "The classifier was led astray."
-    RESISTED = "The classifier held on within the budget."
+    SUCCESS = "The changed image is misclassified."
+    RESISTED = "No change that was tried within the budget is misclassified."
     MISCLASSIFIED = "The image was misclassified before anything was changed; nothing was done."
     FAILED = "The classifier could not be evaluated."
+    INTERRUPTED = "The attack was interrupted. The best change so far is kept."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,6 +51,9 @@ class AttackResult:
         The classes.
     history
         Columns, one row per iteration: ``queries``, ``best`` margin and others, see `Recorder`.
+    interrupted
+        Whether Ctrl-C ended the attack; the status is then INTERRUPTED, or SUCCESS if
+        it had succeeded before.
     """
 
     status: AttackStatus
@@ -70,10 +74,11 @@ class AttackResult:
     seconds: float
     seed: int
     method: str
+    interrupted: bool = False
 
     @property
     def success(self) -> bool:
-        """Whether the classifier was led astray by the attack."""
+        """Whether the attack found a change that is misclassified."""
         return self.status is AttackStatus.SUCCESS
 
     @cached_property
@@ -157,10 +162,19 @@ class AttackResult:
 
 
 class AttackResults(Sequence[AttackResult]):
-    """The outcomes for many images; images misclassified before count neither way."""
+    """The outcomes for many images.
 
-    def __init__(self, results: Sequence[AttackResult]) -> None:
+    Images misclassified before, and one whose attack was interrupted, count neither way.
+
+    Attributes
+    ----------
+    not_tried
+        How many further images were not attacked because of Ctrl-C.
+    """
+
+    def __init__(self, results: Sequence[AttackResult], *, not_tried: int = 0) -> None:
         self._results = tuple(results)
+        self.not_tried = not_tried
 
     def __len__(self) -> int:
         return len(self._results)
@@ -173,8 +187,9 @@ class AttackResults(Sequence[AttackResult]):
 
     @property
     def attacked(self) -> list[AttackResult]:
-        """Those whose image was classified correctly to begin with."""
-        return [r for r in self._results if r.status is not AttackStatus.MISCLASSIFIED]
+        """Those whose image was classified correctly and whose attack came to an end."""
+        neither = (AttackStatus.MISCLASSIFIED, AttackStatus.INTERRUPTED)
+        return [r for r in self._results if r.status not in neither]
 
     @property
     def success_rate(self) -> float:
@@ -197,11 +212,14 @@ class AttackResults(Sequence[AttackResult]):
 
     def __str__(self) -> str:
         won = [r for r in self.attacked if r.success]
+        right = [r for r in self._results if r.status is not AttackStatus.MISCLASSIFIED]
         head = (
-            f"{len(self)} images, {len(self.attacked)} classified correctly, "
-            f"{len(won)} led astray ({100 * self.success_rate:.1f} %), "
+            f"{len(self)} images, {len(right)} classified correctly, "
+            f"{len(won)} attacked with success ({100 * self.success_rate:.1f} %), "
             f"median queries {self.median_queries:.6g}"
         )
+        if self.not_tried:
+            head += f"; interrupted, {self.not_tried} images not tried"
         names = "image  status         queries   l0  pixels     l2    linf  predicted"
         lines = [
             f"{i:5d}  {r.status.name:<13}{r.queries:9d}{r.l0:5d}{r.pixels:8d}"

@@ -1,17 +1,22 @@
 """`attack`: few-pixel changes that a classifier answers wrongly, to test one's own model."""
 
+import inspect
 from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from szoht.algorithm import Algorithm
+from szoht.algorithms import METHODS
 from szoht.ask_tell import AskTell
 from szoht.callbacks import ProgressBar
 from szoht.errors import EvaluationError, ParameterError
+from szoht.loop import loop
 from szoht.objective import as_objective
-from szoht.oracle import Oracle, PointFailure
+from szoht.oracle import Oracle
 from szoht.problems.attack.batching import Batches
 from szoht.problems.attack.layout import (
     Bounds,
@@ -26,15 +31,24 @@ from szoht.problems.attack.margin import Margin, Scale
 from szoht.problems.attack.networks import Model, as_network
 from szoht.problems.attack.objective import AttackObjective
 from szoht.problems.attack.result import AttackResult, AttackStatus
-from szoht.result import Failure
+from szoht.result import Result, Status
+from szoht.stopping import Check, Rule
 from szoht.types import Vector
 
 __all__ = ["attack"]
 
 DEFAULT_QUERIES = 10_000
 
-WITH_GRID = ("corner_search",)
-"""Methods that make use of which coordinates are neighbours."""
+
+@dataclass(frozen=True)
+class FirstSuccess(Rule):
+    """Stop as soon as a change has succeeded."""
+
+    objective: AttackObjective
+
+    def begin(self) -> Check:
+        """Return a check for one run."""
+        return lambda *_: None if self.objective.hit is None else Status.CALLBACK
 
 
 def attack(
@@ -60,7 +74,7 @@ def attack(
     rng: int | np.random.Generator | np.random.SeedSequence | None = None,
     progress: bool = False,
 ) -> AttackResult:
-    """Look for a change of at most k coordinates, or pixels, that leads a classifier astray.
+    """Look for a change of at most k coordinates, or pixels, that a classifier gets wrong.
 
     Minimises ``margin(model(clip(image + delta)))`` over sparse delta from the scores alone and
     stops at the first success. Meant for testing the robustness of one's own models.
@@ -91,7 +105,7 @@ def attack(
     low, high : float
         The range of a pixel.
     target : int, optional
-        The class that the classifier shall be led to; by default any but ``label``.
+        The class that the classifier shall answer; by default any but ``label``.
     confidence : float
         By how much the margin must be lost, >= 0.
     scores, margin_on : {"logits", "log_probs", "probs"}
@@ -110,6 +124,8 @@ def attack(
     Returns
     -------
     AttackResult
+        Also after Ctrl-C, with the status INTERRUPTED and the best change so far, or SUCCESS if
+        one had been found.
 
     Examples
     --------
@@ -134,39 +150,39 @@ def attack(
         high=high,
         batches=Batches(batch_size),
     )
-    given = not isinstance(method, str)
-    if not given:
+    allowed = None
+    if isinstance(method, str):  # an algorithm object has a constraint of its own
         allowed = constraint(flat, layout, k=k, unit=unit, bounds=bounds, low=low, high=high)
     bar = ProgressBar() if progress else None
     prediction = _prediction(objective)
     run = AskTell(
         np.zeros(flat.size),
-        constraint=None if given else allowed,
+        constraint=allowed,
         method=method,
         options=_options(method, options, layout),
         max_queries=max_queries,
         max_seconds=max_seconds,
+        stop=FirstSuccess(objective),
         rng=rng,
         callback=bar,
     )
     objective.counts = getattr(run.algorithm.operator, "contains", objective.counts)
-    status, reason = AttackStatus.MISCLASSIFIED, ""
     if prediction == label:
-        reason = _drive(run, objective, bar)
-        status = AttackStatus.FAILED if reason else AttackStatus.RESISTED
-        status = status if objective.hit is None else AttackStatus.SUCCESS
+        with bar or nullcontext():
+            if bar is not None:
+                bar.expect(run.query_limit)
+            loop(run, Oracle(objective=as_objective(objective)))
     # the whole repr would list the bounds of every pixel
     name = method if isinstance(method, str) else type(method).__name__
-    return _result(
-        objective, run, layout, status=status, reason=reason, prediction=prediction, method=name
-    )
+    return _result(objective, run, layout, prediction=prediction, method=name)
 
 
 def _options(
     method: str | Algorithm, options: Mapping[str, Any] | None, layout: Layout
 ) -> Mapping[str, Any] | None:
-    """Tell methods that can use it where each coordinate lies."""
-    if method not in WITH_GRID:
+    """Tell a method that has a parameter ``grid`` where each coordinate lies."""
+    factory = METHODS.get(method) if isinstance(method, str) else None
+    if factory is None or "grid" not in inspect.signature(factory).parameters:
         return options
     places = np.arange(int(np.prod(layout.shape))).reshape(layout.shape)
     if layout.channels == "last":
@@ -186,54 +202,29 @@ def _prediction(objective: AttackObjective) -> int:
     return int(np.argmax(scores[0]))
 
 
-def _drive(run: AskTell, objective: AttackObjective, bar: ProgressBar | None) -> str:
-    """Run until the first success; return why the classifier failed, if it did."""
-    oracle = Oracle(objective=as_objective(objective))
-    if bar is not None:
-        bar.expect(run.query_limit)
-        bar.__enter__()
-    try:
-        while not run.done and objective.hit is None:
-            try:
-                run.receive(oracle(run.ask()))
-            except PointFailure as failed:
-                query = run.progress.counts.points + failed.index + 1
-                what = f"{failed.cause}" if failed.cause is not None else failed.reason
-                failure = Failure(query=query, point=failed.point, reason=failed.reason)
-                run.fail(failure, spent=failed.spent)
-                return f"Query {query}: {what}."
-    finally:
-        if bar is not None:
-            bar.__exit__(None, None, None)
-        run.interrupt()
-    return ""
-
-
 def _result(
-    objective: AttackObjective,
-    run: AskTell,
-    layout: Layout,
-    *,
-    status: AttackStatus,
-    reason: str,
-    prediction: int,
-    method: str,
+    objective: AttackObjective, run: AskTell, layout: Layout, *, prediction: int, method: str
 ) -> AttackResult:
     hit = objective.hit
     outcome = run.result
     change = outcome.x if hit is None else hit.change
-    nothing = status is AttackStatus.MISCLASSIFIED
+    interrupted = outcome.status is Status.INTERRUPTED
     shown = objective.seen(change)
+    answer, margin = -1, float("nan")
     try:
         scores = objective.network.dense(shown[np.newaxis])
         answer, margin = int(np.argmax(scores[0])), float(objective.margin.of(scores)[0])
-    except EvaluationError:  # the classifier fails at its best point too
-        answer, margin = -1, float("nan")
+    except EvaluationError:
+        pass  # the classifier fails at its best point too
+    except KeyboardInterrupt:
+        interrupted = True
+    status, reason = _status(objective, outcome, interrupted=interrupted, prediction=prediction)
     return AttackResult(
         status=status,
         message=f"{status.value} {reason}".strip(),
-        queries=0 if nothing else outcome.nfev if hit is None else hit.query,
-        nfev=0 if nothing else outcome.nfev,
+        interrupted=interrupted,
+        queries=outcome.nfev if hit is None else hit.query,
+        nfev=outcome.nfev,
         nit=outcome.nit,
         margin=margin,
         original=_shaped(objective.image, layout),
@@ -249,6 +240,22 @@ def _result(
         seed=run.seed,
         method=method,
     )
+
+
+def _status(
+    objective: AttackObjective, outcome: Result, *, interrupted: bool, prediction: int
+) -> tuple[AttackStatus, str]:
+    """Return why an attack ended, and what else is to be said about it."""
+    if prediction != objective.margin.label:
+        return AttackStatus.MISCLASSIFIED, ""
+    if objective.hit is not None:
+        return AttackStatus.SUCCESS, ""
+    if interrupted:
+        return AttackStatus.INTERRUPTED, ""
+    if outcome.failure is not None:
+        what = outcome.failure.exception or outcome.failure.reason
+        return AttackStatus.FAILED, f"Query {outcome.failure.query}: {what}."
+    return AttackStatus.RESISTED, ""
 
 
 def _shaped(flat: Vector, layout: Layout) -> Vector:
