@@ -38,7 +38,7 @@ class Settings:
     algorithm: str
     method: Algorithm | None
     revisions: dict[str, int] = field(default_factory=dict)
-    x0: Vector | SparseVector
+    x0: Vector
     seed: int
     limits: dict[str, float | None]
     stop: Rule | None

@@ -19,7 +19,7 @@ from szoht.errors import RunMismatchError
 from szoht.pieces import Piece, PieceAnswer, first_points
 from szoht.result import Status
 from szoht.store import locking
-from szoht.store.database import damaged, reading, transaction
+from szoht.store.database import BUSY_SECONDS, damaged, reading, transaction
 from szoht.store.settings import Settings
 from szoht.store.snapshots import Snapshot
 from szoht.types import Vector
@@ -174,7 +174,12 @@ class Sitting:
     def finish(self, status: Status) -> None:
         """Write down how the run ended, and whatever still waits."""
         self.status = status
-        self._commit("UPDATE runs SET status = ? WHERE number = ?", (status.name, self._number))
+        if status is Status.STORE:  # after one wait for another process in vain, no second one
+            self._connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            self._commit("UPDATE runs SET status = ? WHERE number = ?", (status.name, self._number))
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
 
     @property
     def _here(self) -> tuple[int, int]:
