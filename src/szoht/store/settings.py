@@ -9,7 +9,6 @@ from typing import Any, Self, cast, get_type_hints
 from szoht._version import __version__
 from szoht.algorithms.registry import revision
 from szoht.core.algorithm import Algorithm
-from szoht.core.sparse_vector import SparseVector
 from szoht.errors import EncodingError, RunMismatchError
 from szoht.programs import Program
 from szoht.stopping import Rule
