@@ -8,8 +8,8 @@ import szoht
 from szoht import AskTell, Composite, SoftThreshold, Sparse, Status, errors, minimize
 from szoht.core import clock
 from szoht.core.algorithm import Measured, State
-from szoht.core.directions import Drawn
-from szoht.core.distributions import OrthogonalLaw
+from szoht.core.directions import SampledDirections
+from szoht.core.distributions import OrthogonalDistribution
 from szoht.core.query import Answer, Estimate
 from szoht.core.random import Key, as_seed
 from szoht.estimators import Coordinate, Gaussian, Sphere
@@ -44,8 +44,8 @@ def test_directions_have_mean_zero(size):
     rows = np.array(
         [
             dense(
-                Drawn(
-                    law=OrthogonalLaw(support_size=size),
+                SampledDirections(
+                    distribution=OrthogonalDistribution(support_size=size),
                     key=Key(seed=0, iteration=t),
                     d=20,
                     count=3,
@@ -61,8 +61,11 @@ def test_every_direction_of_a_group_has_a_uniform_support():
     hits = np.mean(
         [
             dense(
-                Drawn(
-                    law=OrthogonalLaw(support_size=6), key=Key(seed=0, iteration=t), d=20, count=3
+                SampledDirections(
+                    distribution=OrthogonalDistribution(support_size=6),
+                    key=Key(seed=0, iteration=t),
+                    d=20,
+                    count=3,
                 )
             )[0]
             != 0

@@ -311,7 +311,9 @@ def test_a_state_that_comes_out_differently_is_noticed(store, monkeypatch):
 def test_what_is_only_said_about_a_state_is_not_compared(store, monkeypatch):
     settings = SETTINGS | {"method": "auto", "options": {}}
     first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **settings)
-    monkeypatch.setattr(szoht.algorithms.generator.Notebook, "explain", lambda self, line: None)
+    monkeypatch.setattr(
+        szoht.algorithms.generator.SolverContext, "explain", lambda self, line: None
+    )
     assert first.explain
     assert_same(szoht.resume(store, fun), first)
 

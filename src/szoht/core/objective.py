@@ -14,7 +14,7 @@ __all__ = ["HasValue", "Objective", "as_objective"]
 
 Call: TypeAlias = Callable[..., Any]
 
-POWERS = ("values", "along", "gradient", "n_samples", "stochastic")
+CAPABILITIES = ("values", "along", "gradient", "n_samples", "stochastic")
 
 
 class HasValue(Protocol):
@@ -140,7 +140,7 @@ def _check_callable(name: str, part: object, *, optional: bool) -> None:
 
 
 def _from_methods(source: HasValue) -> Objective:
-    powers = {name: getattr(source, name) for name in POWERS if hasattr(source, name)}
+    powers = {name: getattr(source, name) for name in CAPABILITIES if hasattr(source, name)}
     return Objective(value=source.value, **powers)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from szoht.core.directions import Directions, Offsets
-from szoht.core.implicit import HashedSigns, Probe
+from szoht.core.implicit import ImplicitPoint, ImplicitSigns
 from szoht.core.sparse_vector import SparseVector
 from szoht.errors import CapabilityError
 from szoht.types import Mask, Sample, Vector
@@ -58,7 +58,7 @@ class Query:
     @property
     def by_lookup(self) -> bool:
         """Whether a point can only be looked up, ``x[indices]``, having too many non-zeros."""
-        return isinstance(self.base, SparseVector) and isinstance(self.directions, HashedSigns)
+        return isinstance(self.base, SparseVector) and isinstance(self.directions, ImplicitSigns)
 
     def offsets(self, start: int, stop: int) -> Iterator[Offsets]:
         """Yield the offsets from the base of points ``start`` to ``stop``, the base left out.
@@ -102,7 +102,7 @@ class Query:
     def _sparse_points(self, start: int, stop: int) -> Iterator[Vector]:
         if self.with_base and start == 0 and stop > 0:
             yield self.base
-        if isinstance(self.directions, HashedSigns):
+        if isinstance(self.directions, ImplicitSigns):
             yield from self._probes(self.directions, start, stop)
             return
         for scale, (indices, values) in self._pieces(start, stop):
@@ -111,11 +111,11 @@ class Query:
                 offset = SparseVector(self.base.size, where, entries)
                 yield self.base + cast(Vector, offset)
 
-    def _probes(self, directions: HashedSigns, start: int, stop: int) -> Iterator[Vector]:
+    def _probes(self, directions: ImplicitSigns, start: int, stop: int) -> Iterator[Vector]:
         assert isinstance(self.base, SparseVector), "a dense point is written out"  # noqa: S101
         for scale, low, high in self._ranges(start, stop):
             for row in range(low, high):
-                probe = Probe(base=self.base, directions=directions, row=row, scale=scale)
+                probe = ImplicitPoint(base=self.base, directions=directions, row=row, scale=scale)
                 yield cast(Vector, probe)
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[float, Offsets]]:

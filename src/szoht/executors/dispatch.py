@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from szoht.core.directions import Offsets, draw_ahead
+from szoht.core.directions import Offsets, prefetch
 from szoht.core.query import Plan
 from szoht.errors import AnswerShapeError
 from szoht.executors.base import Crew, Report
@@ -200,7 +200,7 @@ class Shift:
         """Draw the directions, which the estimate will need, while the workers are busy."""
         for query in self._plan.queries:
             if query.directions is not None:
-                yield from draw_ahead(query.directions)
+                yield from prefetch(query.directions)
 
     def _submit(self, pieces: list[Piece], after: int | None) -> None:
         number = next(self._boss.numbers)

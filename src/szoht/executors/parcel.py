@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from szoht.core.memory import keep_freed_memory
+from szoht.core.memory import raise_mmap_threshold
 from szoht.core.objective import Objective
 from szoht.core.query import Plan, Query
 from szoht.core.validation import frozen
@@ -108,7 +108,7 @@ class Desk:
     """
 
     def __init__(self, objective: Objective) -> None:
-        keep_freed_memory()
+        raise_mmap_threshold()
         self.objective = objective
         self.number = -1
         self._plan: Plan | None = None
