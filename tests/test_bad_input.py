@@ -23,7 +23,7 @@ from szoht import (
 )
 from szoht.core.objective import Objective, as_objective
 from szoht.core.validation import check_vector
-from szoht.oracle import Oracle
+from szoht.evaluation.oracle import Oracle
 from szoht.samplers import Minibatch as Batch
 from szoht.schedules import Constant, Geometric, Polynomial
 from szoht.stopping import Iterations, Queries, Seconds, Stalled, Target

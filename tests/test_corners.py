@@ -13,7 +13,7 @@ from szoht.core.distributions import OrthogonalDistribution
 from szoht.core.query import Answer, Estimate
 from szoht.core.random import Key, as_seed
 from szoht.estimators import Coordinate, Gaussian, Sphere
-from szoht.pieces import CHUNK_VALUES
+from szoht.evaluation.chunks import CHUNK_VALUES
 from szoht.result import Counts, Progress
 from szoht.run.callbacks import Recorder
 from szoht.run.rounding import RoundingGuard

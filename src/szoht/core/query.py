@@ -68,14 +68,15 @@ class Query:
         for scale, (indices, values) in self._pieces(start, stop):
             yield Offsets(indices, values * scale)
 
-    def each(self) -> Iterator[Vector]:
+    def each(self, start: int = 0, stop: int | None = None) -> Iterator[Vector]:
         """Yield the points one at a time, in memory that is theirs to keep and to change."""
+        stop = self.n_points if stop is None else stop
         if isinstance(self.base, SparseVector):
-            yield from self._sparse_points(0, self.n_points)
+            yield from self._sparse_points(start, stop)
             return
         rows = max(1, STACK_VALUES // self.base.size)
-        for start in range(0, self.n_points, rows):
-            yield from self.points(start, start + rows)
+        for first in range(start, stop, rows):
+            yield from self.points(first, min(first + rows, stop))
 
     def points(self, start: int = 0, stop: int | None = None) -> Vector:
         """Return the points ``start`` to ``stop`` as the rows of a dense array.
@@ -196,12 +197,15 @@ class Plan:
 class Answer:
     """The values of one query's points, NaN where the objective failed, and its gradient.
 
-    ``left_out`` marks points that nobody waited for; they are NaN and no failures.
+    ``left_out`` marks points that were not waited for; they are NaN and no failures. If the
+    objective has several outputs, they are the rows of ``outputs``, NaN in those that failed, and
+    ``values`` is NaN at points of which all outputs failed, else zero.
     """
 
     values: Vector
     gradient: Vector | None = None
     left_out: Mask | None = None
+    outputs: Vector | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -26,8 +26,8 @@ from szoht.errors import (
     ParameterError,
     RunFinishedError,
 )
-from szoht.evaluate import as_gradient, as_values
-from szoht.oracle import OnError
+from szoht.evaluation.evaluate import as_gradient, as_values
+from szoht.evaluation.oracle import OnError
 from szoht.result import (
     Counts,
     Failure,

@@ -77,7 +77,7 @@ PATHS: Mapping[str, Mapping[str, str]] = {
     },
     "": {
         "measured": "szoht.core.algorithm:Measured",
-        "program": "szoht.programs:Program",
+        "program": "szoht.evaluation.programs:Program",
         "sparse_vector": "szoht.core.sparse_vector:SparseVector",
     },
 }

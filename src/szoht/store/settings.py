@@ -10,7 +10,7 @@ from szoht._version import __version__
 from szoht.algorithms.registry import revision
 from szoht.core.algorithm import Algorithm
 from szoht.errors import EncodingError, RunMismatchError
-from szoht.programs import Program
+from szoht.evaluation.programs import Program
 from szoht.stopping import Rule
 from szoht.store.codec import Encoded, decode, decode_entries, encode
 from szoht.store.fingerprint import describe, same
