@@ -27,7 +27,7 @@ def test_the_bar_shows_queries_best_value_and_support(monkeypatch):
             self._bar.live.console = Console(file=screen, force_terminal=True, width=140)
             bars.append(self)
 
-    monkeypatch.setattr("szoht.run.minimize.ProgressBar", Shown)
+    monkeypatch.setattr("szoht.run.callbacks.ProgressBar", Shown)
     result = run(max_queries=200, progress=True)
     text = screen.getvalue()
     assert f"{result.nfev}/200 queries" in text

@@ -2,22 +2,17 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from szoht.algorithms import build
-from szoht.algorithms.composite import check_sparse
 from szoht.core.algorithm import Algorithm, State
 from szoht.core.clock import Clock
 from szoht.core.directions import Directions
 from szoht.core.memory import raise_mmap_threshold
 from szoht.core.operator import Operator
 from szoht.core.query import Answer, Plan, one_point
-from szoht.core.random import as_seed
-from szoht.core.sparse_vector import as_point
-from szoht.core.validation import check_choice
 from szoht.errors import (
     BudgetError,
     EvaluationError,
@@ -39,9 +34,10 @@ from szoht.result import (
     first_failure,
 )
 from szoht.run.callbacks import Callback, Recorder, as_callbacks, call_all
+from szoht.run.config import RunConfig
 from szoht.run.rounding import RoundingGuard
 from szoht.run.start import feasible_start
-from szoht.stopping import Rule, join_limits
+from szoht.stopping import Rule
 from szoht.types import Vector
 
 __all__ = ["AskTell"]
@@ -98,23 +94,54 @@ class AskTell:
         callback: Callback | Iterable[Callback] | None = None,
         monitor: Callable[[Vector], float] | None = None,
     ) -> None:
-        raise_mmap_threshold()
-        start = as_point("x0", x0)
-        self.algorithm = build(
-            method,
-            x0=start,
-            k=k,
-            constraint=constraint,
-            options=options,
-            n_samples=n_samples,
-            stochastic=stochastic,
+        self._begin(
+            RunConfig.of(
+                x0,
+                k=k,
+                constraint=constraint,
+                method=method,
+                options=options,
+                limits={
+                    "max_queries": max_queries,
+                    "max_iterations": max_iterations,
+                    "max_seconds": max_seconds,
+                    "target": target,
+                },
+                stop=stop,
+                rng=rng,
+                n_samples=n_samples,
+                stochastic=stochastic,
+                on_error=on_error,
+            ),
+            callback,
+            monitor,
         )
-        check_sparse(self.algorithm, start)
-        self.algorithm.operator.check(start.size)
-        start = feasible_start(start, self.algorithm.operator)
-        self.seed = as_seed(rng)
-        check_choice("on_error", on_error, get_args(OnError))
-        self.on_error: OnError = on_error
+
+    @classmethod
+    def from_config(
+        cls,
+        config: RunConfig,
+        *,
+        callback: Callback | Iterable[Callback] | None = None,
+        monitor: Callable[[Vector], float] | None = None,
+    ) -> Self:
+        """Return a run at its start."""
+        run = cls.__new__(cls)
+        run._begin(config, callback, monitor)
+        return run
+
+    def _begin(
+        self,
+        config: RunConfig,
+        callback: Callback | Iterable[Callback] | None,
+        monitor: Callable[[Vector], float] | None,
+    ) -> None:
+        raise_mmap_threshold()
+        self.config = config
+        self.algorithm = config.algorithm
+        self.seed = config.seed
+        self.on_error: OnError = config.on_error
+        start = feasible_start(config.x0, self.algorithm.operator)
         self._recorder = Recorder(start, monitor)
         self._callbacks: tuple[Callback, ...] = (self._recorder, *as_callbacks(callback))
         self._clock = Clock()
@@ -123,17 +150,10 @@ class AskTell:
         self._status = Status.RUNNING
         self._ending: Status | None = None
         self._rounding = RoundingGuard()
-        self._state: State = self.algorithm.init(start, seed=self.seed, n_samples=n_samples)
+        self._state: State = self.algorithm.init(start, seed=self.seed, n_samples=config.n_samples)
         self._directions: Directions | None = None
         self._plan: Plan = self._prepare(self.algorithm.ask(self._state))
-        self._rule = join_limits(
-            max_queries=max_queries,
-            max_iterations=max_iterations,
-            max_seconds=max_seconds,
-            target=target,
-            stop=stop,
-            default=max(DEFAULT_QUERIES, DEFAULT_PLANS * self._plan.cost),
-        )
+        self._rule = config.rule(max(DEFAULT_QUERIES, DEFAULT_PLANS * self._plan.cost))
         self._check = self._rule.begin()
         self._needed = self._cost_with_reserve(self._plan)
         if not self._rule.affords(self.progress, self._needed):

@@ -12,7 +12,7 @@ from szoht.types import Indices, Vector
 if TYPE_CHECKING:
     import rich.progress
 
-__all__ = ["Callback", "ProgressBar", "Recorder", "as_callbacks", "call_all"]
+__all__ = ["Callback", "ProgressBar", "Recorder", "as_callbacks", "call_all", "watchers"]
 
 Callback: TypeAlias = Callable[[Progress], object]
 """Called after each iteration; returning True or raising StopIteration ends the run."""
@@ -125,6 +125,16 @@ def as_callbacks(callback: Callback | Iterable[Callback] | None) -> tuple[Callba
         if not callable(one):
             raise ParameterTypeError(f"`callback` must be callable, or several; got {one!r}.")
     return callbacks
+
+
+def watchers(
+    callback: Callback | Iterable[Callback] | None, *, progress: bool
+) -> tuple[tuple[Callback, ...], ProgressBar | None]:
+    """Return all callbacks of a run, and the progress bar among them if one is wanted."""
+    if not progress:
+        return as_callbacks(callback), None
+    bar = ProgressBar()
+    return (*as_callbacks(callback), bar), bar
 
 
 def call_all(callbacks: Iterable[Callback], progress: Progress) -> bool:

@@ -4,7 +4,7 @@ import math
 import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,8 +17,7 @@ from szoht.result import Result, Status
 from szoht.run.ask_tell import AskTell
 from szoht.run.loop import loop
 from szoht.run.resume import rebuild
-from szoht.store import Fault, ReplayOracle, RunSpec, Store, StoredRun
-from szoht.store.fingerprint import describe
+from szoht.store import Fault, ReplayOracle, Store, StoredRun
 from szoht.types import Sample, Vector
 
 __all__ = ["Point", "PointId", "Reply", "Told", "answer", "begin", "replay", "waiting"]
@@ -165,19 +164,8 @@ class _ExternalOracle:
 
 def begin(store: Store, run: AskTell, x0: Vector, *, limits: dict[str, Any]) -> str:
     """Start a run whose points are evaluated elsewhere, and return its name."""
-    spec = RunSpec(
-        algorithm=describe(run.algorithm),
-        method=run.algorithm,
-        x0=as_point("x0", x0),
-        seed=run.seed,
-        limits=limits,
-        stop=None,
-        stop_description=describe(None),
-        on_error=run.on_error,
-        n_samples=None,
-        stochastic=False,
-    )
-    with store.create(spec) as stored:
+    config = replace(run.config, x0=as_point("x0", x0), limits=limits)
+    with store.create(config.spec()) as stored:
         return stored.name
 
 

@@ -1,16 +1,19 @@
 """The one loop: a run asks, an oracle answers, and what goes wrong becomes a status."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from szoht.core.query import Answer, Plan
 from szoht.errors import StoreWriteError
+from szoht.evaluation.executors.config import ExecutorConfig
 from szoht.evaluation.oracle import Oracle, PointFailure
 from szoht.result import Failure, Result, Status
 from szoht.run.ask_tell import AskTell
+from szoht.run.callbacks import ProgressBar
 from szoht.store import ReplayOracle, StoredEnding, StoredRun
 
-__all__ = ["drive", "loop"]
+__all__ = ["drive", "evaluating", "loop"]
 
 
 def loop(run: AskTell, oracle: Callable[[Plan], Sequence[Answer]]) -> Result:
@@ -31,6 +34,22 @@ def loop(run: AskTell, oracle: Callable[[Plan], Sequence[Answer]]) -> Result:
     except KeyboardInterrupt as stop:
         run.interrupt(spent=getattr(stop, "points_spent", 0))
     return run.result
+
+
+@contextmanager
+def evaluating(
+    run: AskTell, oracle: Oracle, workers: ExecutorConfig | None, bar: ProgressBar | None
+) -> Iterator[Oracle]:
+    """Start workers and the progress bar of a run, and end them whatever happens."""
+    with ExitStack() as stack:
+        if workers is not None:
+            scheduler = stack.enter_context(workers.open(oracle.objective))
+            oracle = replace(oracle, scheduler=scheduler)
+            oracle.warn_of_idle_workers(run.ask())
+        if bar is not None:
+            bar.expect(run.query_limit)
+            stack.enter_context(bar)
+        yield oracle
 
 
 def drive(run: AskTell, oracle: Oracle, stored: StoredRun | None = None) -> Result:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,16 @@ from numpy.typing import ArrayLike
 from szoht.core.algorithm import Algorithm
 from szoht.core.objective import Call, HasValue, Objective, as_objective
 from szoht.core.operator import Operator
-from szoht.core.sparse_vector import as_point
 from szoht.evaluation.executors.base import Executor
 from szoht.evaluation.executors.config import resolve_executor
 from szoht.evaluation.oracle import OnError, Oracle, check_capabilities
-from szoht.evaluation.programs import Program
 from szoht.result import Result
 from szoht.run.ask_tell import AskTell
-from szoht.run.callbacks import Callback, ProgressBar, as_callbacks
-from szoht.run.loop import drive
+from szoht.run.callbacks import Callback, watchers
+from szoht.run.config import RunConfig
+from szoht.run.loop import drive, evaluating
 from szoht.stopping import Rule
-from szoht.store import RunSpec, StoreLike, opened
-from szoht.store.fingerprint import describe, fingerprint, place
+from szoht.store import StoreLike, opened
 from szoht.types import Vector
 
 __all__ = ["minimize"]
@@ -162,7 +159,7 @@ def minimize(
         gradient=gradient,
         along=along,
     )
-    config = resolve_executor(
+    workers_config = resolve_executor(
         workers=workers,
         executor=executor,
         timeout=timeout,
@@ -170,59 +167,30 @@ def minimize(
         min_fraction=min_fraction,
     )
     oracle = Oracle(objective=objective, on_error=on_error, chunk_size=chunk_size)
-    with ExitStack() as stack:
-        callbacks = list(as_callbacks(callback))
-        bar = ProgressBar() if progress else None
-        if bar is not None:
-            callbacks.append(bar)
-        run = AskTell(
-            x0,
-            k=k,
-            constraint=constraint,
-            method=method,
-            options=options,
-            max_queries=max_queries,
-            max_iterations=max_iterations,
-            max_seconds=max_seconds,
-            target=target,
-            stop=stop,
-            rng=rng,
-            n_samples=objective.n_samples,
-            stochastic=objective.stochastic,
-            on_error=on_error,
-            callback=callbacks,
-            monitor=monitor,
-        )
-        check_capabilities(objective, run.algorithm, run.ask())
-        if config is not None:
-            scheduler = stack.enter_context(config.open(objective))
-            oracle = replace(oracle, scheduler=scheduler)
-            oracle.warn_of_idle_workers(run.ask())
-        if bar is not None:
-            bar.expect(run.query_limit)
-            stack.enter_context(bar)
+    config = RunConfig.of(
+        x0,
+        k=k,
+        constraint=constraint,
+        method=method,
+        options=options,
+        limits={
+            "max_queries": max_queries,
+            "max_iterations": max_iterations,
+            "max_seconds": max_seconds,
+            "target": target,
+        },
+        stop=stop,
+        rng=rng,
+        n_samples=objective.n_samples,
+        stochastic=objective.stochastic,
+        on_error=on_error,
+    )
+    callbacks, bar = watchers(callback, progress=progress)
+    run = AskTell.from_config(config, callback=callbacks, monitor=monitor)
+    check_capabilities(objective, run.algorithm, run.ask())
+    with evaluating(run, oracle, workers_config, bar) as ready, ExitStack() as stack:
         if store is None:
-            return drive(run, oracle)
-        spec = RunSpec(
-            algorithm=describe(run.algorithm),
-            method=run.algorithm,
-            x0=as_point("x0", x0),
-            seed=run.seed,
-            limits={
-                "max_queries": max_queries,
-                "max_iterations": max_iterations,
-                "max_seconds": max_seconds,
-                "target": target,
-            },
-            stop=stop,
-            stop_description=describe(stop),
-            on_error=on_error,
-            n_samples=objective.n_samples,
-            stochastic=objective.stochastic,
-            vectorized=vectorized,
-            chunk_size=chunk_size,
-            function=fingerprint(fun),
-            source=fun if isinstance(fun, Program) else place(fun),
-        )
+            return drive(run, ready)
         file = stack.enter_context(opened(store, create=True))
-        return drive(run, oracle, stack.enter_context(file.create(spec)))
+        spec = config.spec(fun, vectorized=vectorized, chunk_size=chunk_size)
+        return drive(run, ready, stack.enter_context(file.create(spec)))

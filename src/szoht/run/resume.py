@@ -3,21 +3,20 @@
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent import futures
-from contextlib import ExitStack
-from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from szoht.core.algorithm import Algorithm
 from szoht.core.objective import Call, HasValue, Objective, as_objective
 from szoht.errors import ParameterError, RunMismatchError, StartWarning
 from szoht.evaluation.executors.base import Executor
 from szoht.evaluation.executors.config import resolve_executor
-from szoht.evaluation.oracle import OnError, Oracle
+from szoht.evaluation.oracle import Oracle
 from szoht.evaluation.programs import Program
 from szoht.result import Result
 from szoht.run.ask_tell import AskTell
-from szoht.run.callbacks import Callback, ProgressBar, as_callbacks
-from szoht.run.loop import drive
+from szoht.run.callbacks import Callback, watchers
+from szoht.run.config import RunConfig
+from szoht.run.loop import drive, evaluating
 from szoht.stopping import Rule
 from szoht.store import RunSpec, StoreLike, opened
 from szoht.store.fingerprint import find, fingerprint
@@ -106,43 +105,29 @@ def resume(
         "max_seconds": max_seconds,
         "target": target,
     }
-    config = resolve_executor(
+    workers_config = resolve_executor(
         workers=workers,
         executor=executor,
         timeout=timeout,
         retries=retries,
         min_fraction=min_fraction,
     )
-    with ExitStack() as stack:
-        file = stack.enter_context(opened(store, create=False))
-        stored = stack.enter_context(file.lock(run))
+    with opened(store, create=False) as file, file.lock(run) as stored:
         spec = stored.spec.checked(method=method, stop=stop)
         function = _function(fun, spec)
         spec.check_function(fingerprint(function))
         objective = _objective(function, spec, gradient=gradient, along=along)
-        oracle = Oracle(
-            objective=objective,
-            on_error=cast(OnError, spec.on_error),
-            chunk_size=spec.chunk_size,
-        )
         stored.change_limits(spec.with_limits(limits))
-        callbacks = list(as_callbacks(callback))
-        bar = ProgressBar() if progress else None
-        if bar is not None:
-            callbacks.append(bar)
+        callbacks, bar = watchers(callback, progress=progress)
         try:
             rebuilt = rebuild(stored.spec, callback=callbacks, monitor=monitor)
         except RunMismatchError as error:
             if stored.limits_changed and isinstance(error.__cause__, ParameterError):
                 raise error.__cause__ from None  # the limits given here are wrong
             raise
-        if config is not None:
-            scheduler = stack.enter_context(config.open(objective))
-            oracle = replace(oracle, scheduler=scheduler)
-        if bar is not None:
-            bar.expect(rebuilt.query_limit)
-            stack.enter_context(bar)
-        return drive(rebuilt, oracle, stored)
+        oracle = Oracle(objective=objective, on_error=rebuilt.on_error, chunk_size=spec.chunk_size)
+        with evaluating(rebuilt, oracle, workers_config, bar) as ready:
+            return drive(rebuilt, ready, stored)
 
 
 def rebuild(
@@ -155,18 +140,8 @@ def rebuild(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StartWarning)  # it was given when the run was new
         try:
-            return AskTell(
-                spec.x0,
-                method=cast(Algorithm, spec.method),
-                stop=spec.stop,
-                rng=spec.seed,
-                n_samples=spec.n_samples,
-                stochastic=spec.stochastic,
-                on_error=cast(OnError, spec.on_error),
-                callback=callback,
-                monitor=monitor,
-                **cast(dict[str, Any], spec.limits),
-            )
+            config = RunConfig.from_spec(spec)
+            return AskTell.from_config(config, callback=callback, monitor=monitor)
         except Exception as error:  # parts that fit no run: no szoht stored them together
             raise RunMismatchError(
                 f"the run cannot be rebuilt from what is stored of it: {error}"

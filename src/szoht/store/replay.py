@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol, Self
 
+from szoht.core.algorithm import State
+from szoht.core.clock import Clock
 from szoht.core.query import Answer, Plan
 from szoht.errors import RunMismatchError, StoreWriteError
 from szoht.evaluation.chunks import Chunk, ChunkValues, first_points, merge
 from szoht.evaluation.oracle import PointFailure
-from szoht.result import Status
-from szoht.run.ask_tell import AskTell
+from szoht.result import Progress, Result, Status
 from szoht.store.snapshots import NOT_COMPARED, take
 from szoht.store.stored_run import Fault, StoredRun
 
@@ -49,6 +50,35 @@ class Evaluator(Protocol):
         ...
 
 
+class Run(Protocol):
+    """What is replayed: an `AskTell`, which stands above stores."""
+
+    @property
+    def clock(self) -> Clock:
+        """The stopwatch of the run."""
+        ...
+
+    @property
+    def state(self) -> State:
+        """The algorithm's state."""
+        ...
+
+    @property
+    def progress(self) -> Progress:
+        """Where the run stands."""
+        ...
+
+    @property
+    def done(self) -> bool:
+        """Whether the run has ended."""
+        ...
+
+    @property
+    def result(self) -> Result:
+        """The outcome so far."""
+        ...
+
+
 class ReplayOracle:
     """Answers plans from a stored run as far as it reaches, and through ``oracle`` from there on.
 
@@ -72,7 +102,7 @@ class ReplayOracle:
         self,
         oracle: Evaluator,
         stored: StoredRun,
-        run: AskTell,
+        run: Run,
         *,
         on_replayed: Callable[[Plan, Mapping[Chunk, ChunkValues]], object] | None = None,
     ) -> None:
