@@ -8,7 +8,6 @@ from szoht import (
     Minibatch,
     SoftThreshold,
     Sparse,
-    SparseBox,
     Status,
     algorithms,
     errors,
@@ -323,12 +322,6 @@ def test_unusual_numbers(value, fails):
             method="szoht",
         )
     assert (result.status is Status.FAILED) == fails
-
-
-def test_sparse_box_ranks_tiny_and_huge_entries():
-    box = SparseBox(1, low=-np.inf, high=np.inf)
-    assert np.array_equal(box.prox(np.array([1e-170, 2e-170]), 1.0), [0, 2e-170])
-    assert np.array_equal(box.prox(np.array([1e200, 2e200]), 1.0), [0, 2e200])
 
 
 def test_first_order_sampling_defaults_are_those_of_the_method():
