@@ -15,14 +15,12 @@ from szoht import (
     Minibatch,
     Seeds,
     Sparse,
-    SparseVector,
     algorithms,
     errors,
     minimize,
     operators,
 )
-from szoht.core.objective import Objective, as_objective
-from szoht.core.validation import check_vector
+from szoht.core.objective import Objective
 from szoht.oracle import Oracle
 from szoht.samplers import Minibatch as Batch
 from szoht.schedules import Constant, Geometric, Polynomial
@@ -178,12 +176,6 @@ def test_a_gradient_of_the_wrong_shape():
         minimize(lambda x: 0.0, np.zeros(5), k=1, method="iht", gradient=lambda x: x[:2])
 
 
-def test_objects_declare_their_own_powers():
-    objective = Objective(value=lambda x, _: 0.0)
-    with pytest.raises(errors.ParameterError, match="`vectorized` describes a plain function"):
-        as_objective(objective, vectorized=True)
-
-
 def test_an_algorithm_object_needs_its_numbers():
     with pytest.raises(errors.ParameterError, match="`q` must be given, or `d`"):
         algorithms.szoht(k=2)
@@ -258,13 +250,6 @@ def test_a_start_from_torch_that_numpy_cannot_hold(kind):
     start = torch.zeros(D, dtype=getattr(torch, kind))
     with pytest.raises(errors.ParameterTypeError, match="`x0` must be a 1-d array of real numbers"):
         minimize(never, start, k=3)
-
-
-def test_a_message_ends_with_one_full_stop():
-    sparse = SparseVector(10**9, [3], [1.0])
-    with pytest.raises(errors.ParameterTypeError) as caught:
-        check_vector("x0", sparse)
-    assert str(caught.value).endswith("as an array.")
 
 
 def test_every_choice_of_iterate_is_documented():

@@ -1,7 +1,8 @@
-"""Helpers: the iterates of a run, and the directions that it really used."""
+"""The iterates of a run, and the directions that it really used."""
 
 import numpy as np
 
+from core.dense import dense
 from szoht import AskTell
 from szoht.core.query import Stage
 
@@ -18,14 +19,3 @@ def run(algorithm, f, x0, iterations):
         if asked.state.iteration > len(iterates):
             iterates.append(np.array(asked.state.x))
     return iterates, directions
-
-
-def dense(directions):
-    """Return directions as a list of dense vectors."""
-    rows = []
-    for indices, values in directions.slices(0, directions.count):
-        for i, value in enumerate(values):
-            row = np.zeros(directions.d)
-            row[slice(None) if indices is None else indices[i]] = value
-            rows.append(row)
-    return rows

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from algorithms.runs import dense, run
+from algorithms.runs import run
+from core.dense import dense
 from reference import baselines as naive
 from szoht import AskTell, L1Ball, SoftThreshold, Sparse, algorithms, errors, minimize
 from szoht.core.query import Estimate

@@ -1,10 +1,11 @@
-"""Directions: what they are distributed like, and that slicing and memory do not matter."""
+"""Directions: slicing and memory change nothing."""
 
 import pickle
 
 import numpy as np
 import pytest
 
+from core.dense import dense
 from szoht.core import directions as module
 from szoht.core import distributions as laws
 from szoht.core.directions import Drawn, Explicit, Part, draw_ahead, weighted_sum
@@ -20,19 +21,6 @@ LAWS = [
     GaussianLaw(),
     RademacherLaw(),
 ]
-
-
-def dense(directions, start=0, stop=None):
-    rows = []
-    stop = directions.count if stop is None else stop
-    for indices, values in directions.slices(start, stop):
-        block = np.zeros((len(values), directions.d))
-        if indices is None:
-            block[:] = values
-        else:
-            np.put_along_axis(block, indices, values, axis=1)
-        rows.append(block)
-    return np.concatenate(rows)
 
 
 @pytest.fixture(params=LAWS, ids=str)
@@ -86,51 +74,6 @@ def test_reused_memory_changes_nothing(drawn):
     assert np.array_equal(dense(following), dense(fresh))
 
 
-@pytest.mark.parametrize("size", [1, 7, 20])
-def test_sphere_directions_are_unit_vectors_on_their_support(size):
-    rows = dense(Drawn(law=SphereLaw(support_size=size), key=Key(seed=0), d=20, count=99))
-    assert np.allclose(np.linalg.norm(rows, axis=1), 1)
-    assert (np.count_nonzero(rows, axis=1) == size).all()
-
-
-@pytest.mark.parametrize(
-    ("law", "scale"),
-    [
-        (SphereLaw(support_size=1), 1 / 20),
-        (SphereLaw(support_size=7), 1 / 20),
-        (SphereLaw(support_size=20), 1 / 20),
-        (OrthogonalLaw(support_size=6), 1 / 20),
-        (OrthogonalLaw(support_size=20), 1 / 20),
-        (GaussianLaw(), 1.0),
-        (RademacherLaw(), 1.0),
-    ],
-    ids=str,
-)
-def test_second_moment_is_a_multiple_of_the_identity(law, scale):
-    count = 40_000
-    rows = dense(Drawn(law=law, key=Key(seed=3), d=20, count=count))
-    products = rows[:, :, np.newaxis] * rows[:, np.newaxis, :]
-    error = products.std(axis=0) / np.sqrt(count)
-    off = np.abs(products.mean(axis=0) - scale * np.eye(20))
-    assert (off <= 5 * error + 1e-12).all()
-
-
-@pytest.mark.parametrize(
-    ("size", "count", "group"), [(20, 20, 20), (6, 18, 18), (6, 40, 18), (1, 9, 20)]
-)
-def test_orthogonal_groups(size, count, group):
-    rows = dense(Drawn(law=OrthogonalLaw(support_size=size), key=Key(seed=0), d=20, count=count))
-    for start in range(0, count, group):
-        part = rows[start : start + group]
-        assert np.allclose(part @ part.T, np.eye(len(part)), atol=1e-12)
-    assert (np.count_nonzero(rows, axis=1) <= size).all()
-
-
-def test_orthogonal_directions_spread_over_disjoint_supports_first():
-    rows = dense(Drawn(law=OrthogonalLaw(support_size=6), key=Key(seed=0), d=20, count=3))
-    assert (np.count_nonzero(rows, axis=0) <= 1).all()
-
-
 def test_weighted_sum_equals_the_dense_product(drawn):
     weights = np.random.default_rng(0).standard_normal(50)
     assert np.allclose(weighted_sum(drawn, weights), weights @ dense(drawn))
@@ -142,11 +85,6 @@ def test_explicit_directions():
     assert given.count == 2
     assert np.array_equal(dense(given), [[0, 2, 0, 0, 0], [0, 0, 0, 0, 3]])
     assert list(given.slices(1, 1)) == []
-
-
-def test_rademacher_entries_are_signs():
-    rows = dense(Drawn(law=RademacherLaw(), key=Key(seed=0), d=20, count=50))
-    assert set(np.unique(rows)) == {-1.0, 1.0}
 
 
 def test_a_part_has_the_rows_of_the_whole(drawn):

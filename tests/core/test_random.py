@@ -68,3 +68,7 @@ def test_every_subset_is_equally_likely(size):
     # mean and variance of chi-square with len - 1 degrees of freedom; five sigma
     freedom = len(subsets) - 1
     assert chi_square <= freedom + 5 * np.sqrt(2 * freedom) + 5
+
+
+def test_entropy_is_128_bits():
+    assert max(as_seed(np.random.SeedSequence(i)) for i in range(20)) >= 2**64
