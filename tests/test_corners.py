@@ -7,9 +7,9 @@ from scipy import optimize
 import szoht
 from szoht import AskTell, Composite, SoftThreshold, Sparse, Status, errors, minimize
 from szoht.core.algorithm import Measured, State
-from szoht.core.query import Answer, Estimate
+from szoht.core.query import Estimate
 from szoht.core.random import Key
-from szoht.estimators import Coordinate, Gaussian, Sphere
+from szoht.estimators import Sphere
 from szoht.pieces import CHUNK_VALUES
 from szoht.result import Counts, Progress
 from szoht.run.callbacks import Recorder
@@ -18,60 +18,6 @@ from szoht.schedules import Constant, Geometric
 from szoht.stopping import Iterations, Queries, Stalled, Target, join_limits
 from szoht.updates import ForwardBackward, FrankWolfe, LineSearch
 from szoht.updates.line_search import Length
-
-
-def test_central_value_is_the_mean_over_pairs():
-    e = Sphere(q=3, mu=0.1, central=True)
-    p = e.plan(np.zeros(4), None, None, Key(seed=0))
-    est, _ = e.combine(p, [Answer(values=np.array([1.0, 2, 3, 5, 7, 9]))], None)
-    assert est.value == pytest.approx(4.5)
-    assert not est.measured
-
-
-def test_slope_is_the_median():
-    e = Sphere(q=5, mu=1.0, support_size=1)
-    p = e.plan(np.zeros(9), None, None, Key(seed=0))
-    est, _ = e.combine(p, [Answer(values=np.array([0.0, 1, -2, 3, -50, 100]))], None)
-    assert est.slope == 3.0
-    assert est.rounding == 0.0
-
-
-def test_negligible_radius_is_relative_to_x():
-    e = Sphere(q=5, mu=1e-6)
-    x = np.full(4, 1e12)
-    p = e.plan(x, None, None, Key(seed=0))
-    est, _ = e.combine(p, [Answer(values=np.ones(6))], None)
-    assert est.rounding > 0
-
-
-@pytest.mark.parametrize(
-    "e",
-    [
-        Sphere(q=2, mu=Geometric(start=1e-1, ratio=0.5)),
-        Gaussian(q=2, mu=Geometric(start=1e-1, ratio=0.5)),
-        Coordinate(mu=Geometric(start=1e-1, ratio=0.5)),
-    ],
-)
-def test_radius_follows_the_iteration(e):
-    assert e.plan(np.zeros(4), None, None, Key(seed=0, iteration=2)).queries[
-        0
-    ].radius == pytest.approx(0.025)
-
-
-def test_gaussian_count_follows_the_iteration():
-    assert (
-        Gaussian(q=Geometric(start=2, ratio=2), mu=1e-3)
-        .plan(np.zeros(4), None, None, Key(seed=0, iteration=2))
-        .n_points
-        == 9
-    )
-
-
-def test_failed_coordinate_leaves_the_others_alone():
-    e = Coordinate(mu=1.0)
-    p = e.plan(np.zeros(4), None, None, Key(seed=0))
-    est, _ = e.combine(p, [Answer(values=np.array([0.0, 1, 2, np.nan, 4]))], None)
-    assert np.array_equal(est.gradient, [1, 2, 0, 4])
 
 
 def test_nonfinite_gradient_is_skipped():
