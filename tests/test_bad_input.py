@@ -11,22 +11,18 @@ from hypothesis import strategies as st
 
 from szoht import (
     Full,
-    L1Ball,
     Minibatch,
     Seeds,
     Sparse,
     algorithms,
     errors,
     minimize,
-    operators,
 )
 from szoht.core.objective import Objective
 from szoht.oracle import Oracle
-from szoht.samplers import Minibatch as Batch
 from szoht.schedules import Constant, Geometric, Polynomial
 from szoht.stopping import Iterations, Queries, Seconds, Stalled, Target
 from szoht.types import IterateChoice
-from szoht.updates import Adaptive, FrankWolfe, LineSearch
 
 D = 10
 
@@ -181,12 +177,6 @@ def test_an_algorithm_object_needs_its_numbers():
         algorithms.szoht(k=2)
 
 
-def test_frank_wolfe_needs_a_set_with_vertices():
-    with pytest.raises(errors.CapabilityError, match=r"with `lmo`.*Sparse\(k=2\)"):
-        FrankWolfe(operator=Sparse(2))
-    FrankWolfe(operator=L1Ball(1.0))
-
-
 @pytest.mark.parametrize(
     "make",
     [
@@ -196,19 +186,47 @@ def test_frank_wolfe_needs_a_set_with_vertices():
         lambda: Target(np.inf),
         lambda: Stalled(0),
         lambda: Stalled(3, rtol=-1),
-        lambda: Batch(size=0),
+    ],
+)
+def test_bad__stopping(make):
+    with pytest.raises(errors.SzohtError, match="must be"):
+        make()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Minibatch(size=0),
         lambda: Seeds(size=0),
+    ],
+)
+def test_bad__samplers(make):
+    with pytest.raises(errors.SzohtError, match="must be"):
+        make()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
         lambda: Constant(np.nan),
         lambda: Geometric(start=0, ratio=1),
         lambda: Geometric(start=1, ratio=-1),
         lambda: Polynomial(start=1, power=-1),
         lambda: Polynomial(start=1, offset=0),
-        lambda: LineSearch(operator=Sparse(1), ratio=1.0),
-        lambda: LineSearch(operator=Sparse(1), reach=0),
+    ],
+)
+def test_bad__schedules(make):
+    with pytest.raises(errors.SzohtError, match="must be"):
+        make()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
         lambda: Oracle(objective=Objective(value=never), on_error="maybe"),
     ],
 )
-def test_parts_validate_at_construction(make):
+def test_bad__oracle(make):
     with pytest.raises(errors.SzohtError, match="must be"):
         make()
 
@@ -258,14 +276,3 @@ def test_every_choice_of_iterate_is_documented():
         lines = [line for line in text.splitlines() if line.strip().startswith("iterate : ")]
         for line in lines:
             assert all(repr(c).replace("'", '"') in line for c in get_args(IterateChoice)), name
-
-
-def test_an_adaptive_update_names_every_operator_that_it_can_use():
-    with pytest.raises(errors.CapabilityError) as caught:
-        Adaptive(operator=operators.SparseSimplex(2), step_size=0.1)
-    able = [
-        name
-        for name in operators.__all__
-        if name != "Operator" and hasattr(getattr(operators, name), "weighted_prox")
-    ]
-    assert all(name in str(caught.value) for name in able)

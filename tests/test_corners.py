@@ -5,19 +5,17 @@ import pytest
 from scipy import optimize
 
 import szoht
-from szoht import AskTell, Composite, SoftThreshold, Sparse, Status, errors, minimize
+from szoht import AskTell, Composite, Sparse, Status, errors, minimize
 from szoht.core.algorithm import Measured, State
-from szoht.core.query import Estimate
 from szoht.core.random import Key
 from szoht.estimators import Sphere
 from szoht.pieces import CHUNK_VALUES
 from szoht.result import Counts, Progress
 from szoht.run.callbacks import Recorder
 from szoht.run.rounding import RoundingGuard
-from szoht.schedules import Constant, Geometric
+from szoht.schedules import Geometric
 from szoht.stopping import Iterations, Queries, Stalled, Target, join_limits
-from szoht.updates import ForwardBackward, FrankWolfe, LineSearch
-from szoht.updates.line_search import Length
+from szoht.updates import ForwardBackward
 
 
 def test_nonfinite_gradient_is_skipped():
@@ -40,84 +38,6 @@ def test_nonfinite_gradient_is_skipped():
     )
     assert r.status is Status.ITERATIONS
     assert r.fun < 0.1
-
-
-def test_forward_backward_hands_the_step_to_the_prox():
-    u = ForwardBackward(operator=SoftThreshold(1.0), step_size=0.25)
-    x, _ = u.step(
-        np.array([1.0, 0]), Estimate(gradient=np.zeros(2), value=0.0, measured=True), 0, None
-    )
-    assert np.array_equal(x, [0.75, 0])
-
-
-def est(g, v=0.0, measured=True):
-    return Estimate(gradient=np.array(g, float), value=v, measured=measured)
-
-
-def test_a_failed_candidate_does_not_win():
-    s = LineSearch(operator=Sparse(1))
-    x = np.zeros(1)
-    chosen, _ = s.choose(x, est([1.0], 5.0), np.array([4.0, np.nan, 3.0]), Length(1.0, 0))
-    assert chosen.value == 3.0
-
-
-def test_the_penalty_decides_and_value_is_f_alone():
-    """f falls by 0.1, the penalty rises by 0.5: stay; the other way round: go."""
-    s = LineSearch(operator=SoftThreshold(1.0))
-    x = np.array([1.0])
-    trials = s.trials(x, est([-2.0], 1.0), Length(0.5, 0))  # 1.25, 1.5, 2.0
-    assert [float(t[0]) for t in trials] == [1.25, 1.5, 2.0]
-    chosen, _ = s.choose(x, est([-2.0], 1.0), np.array([0.9, 0.9, 0.9]), Length(0.5, 0))
-    assert chosen.x is x
-    chosen, _ = s.choose(x, est([-2.0], 1.0), np.array([0.1, 0.9, 0.9]), Length(0.5, 0))
-    assert chosen.value == 0.1
-    assert chosen.x[0] == 1.25
-    chosen, _ = s.choose(x, est([-2.0], 1.0), np.array([0.9, 0.0, 0.9]), Length(0.5, 0))
-    assert chosen.x[0] == 1.5
-
-
-def test_a_failed_search_tries_shorter_lengths_and_at_last_all_again():
-    s = LineSearch(operator=Sparse(1), ratio=2.0)
-    x = np.array([1.0])
-    memory = Length(1.0, 0)
-    for step in (0.5, 0.25, 0.125, 0.0625):
-        _, memory = s.choose(x, est([1.0], 0.0), np.ones(3), memory)
-        assert memory.step == step
-    _, memory = s.choose(x, est([1.0], 0.0), np.ones(3), memory)
-    assert np.isnan(memory.step)
-    assert memory.failures == 0
-
-
-def test_equal_values_do_not_move():
-    s = LineSearch(operator=Sparse(1))
-    x = np.array([1.0])
-    chosen, _ = s.choose(x, est([1.0], 1.0), np.ones(3), Length(1.0, 0))
-    assert chosen.x is x
-
-
-def test_the_winning_length_is_remembered():
-    s = LineSearch(operator=Sparse(1), ratio=2.0)
-    x = np.array([1.0])
-    assert s.choose(x, est([1.0], 9.0), np.array([3.0, 2, 1]), Length(1.0, 3))[1] == Length(2.0, 0)
-    assert s.choose(x, est([1.0], 9.0), np.array([1.0, 2, 3]), Length(1.0, 3))[1] == Length(0.5, 0)
-
-
-def test_the_first_ladder_is_centred_on_the_size_of_x():
-    s = LineSearch(operator=Sparse(1), ratio=2.0, reach=1)
-    x = np.array([8.0])
-    assert [float(t[0]) for t in s.trials(x, est([2.0]), Length(float("nan"), 0))] == [
-        4.0,
-        0.0,
-        -8.0,
-    ]
-
-
-def test_staying_keeps_an_inferred_value_inferred():
-    s = LineSearch(operator=Sparse(1))
-    x = np.array([1.0])
-    assert not s.choose(x, est([1.0], 1.0, measured=False), np.full(3, 2.0), Length(1.0, 0))[
-        0
-    ].exact
 
 
 def test_a_constant_function():
@@ -601,14 +521,6 @@ def test_none_is_no_bound():
         options={"max_queries": 500, "rng": 0},
     )
     assert np.allclose(r.x, -2, atol=1e-2)
-
-
-def test_frank_wolfe_never_leaves_the_set():
-
-    x, _ = FrankWolfe(operator=szoht.L1Ball(1.0), step_size=Constant(5.0)).step(
-        np.zeros(2), est([1.0, 0.0]), 0, None
-    )
-    assert np.array_equal(x, [-1.0, 0.0])
 
 
 def test_scipy_conventions():

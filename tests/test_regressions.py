@@ -23,23 +23,6 @@ def quadratic(x):
     return float(((x - 1) ** 2).sum())
 
 
-@pytest.mark.parametrize(("support_size", "scale"), [(1, 1e6), (1, 1.0), (10, 1.0), (100, 1.0)])
-def test_line_search_survives_estimates_that_miss_every_relevant_coordinate(support_size, scale):
-    def fun(x):
-        return scale * ((x[3] - 1) ** 2 + (x[700] + 1) ** 2)
-
-    result = minimize(
-        fun,
-        np.zeros(1000),
-        k=2,
-        options={"q": 50, "support_size": support_size},
-        max_queries=20_000,
-        rng=0,
-        method="szoht",
-    )
-    assert result.fun < 0.1 * fun(np.zeros(1000))
-
-
 def test_a_penalty_counts_for_the_best_point():
     """The start minimises f, but not f plus the penalty."""
     target = np.full(3, 1.0)

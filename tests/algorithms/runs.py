@@ -1,4 +1,4 @@
-"""The iterates of a run, and the directions that it really used."""
+"""The iterates of a run with the directions that it really used, and what they should be."""
 
 import numpy as np
 
@@ -19,3 +19,24 @@ def run(algorithm, f, x0, iterations):
         if asked.state.iteration > len(iterates):
             iterates.append(np.array(asked.state.x))
     return iterates, directions
+
+
+def log_cosh(d, *, normalized=False):
+    """Return a function of d variables, not quadratic, with no symmetry to hide behind."""
+    rng = np.random.default_rng(8)
+    a = rng.standard_normal((d, d)) / (np.sqrt(d) if normalized else 1.0)
+    b = rng.standard_normal(d)
+    return lambda x: float(np.log(np.cosh(a @ x - b)).sum() + 0.1 * (x**4).sum())
+
+
+def assert_close(ours, reference, *, atol=1e-8):
+    """Check iterates against those of a transcription."""
+    for mine, theirs in zip(ours, reference, strict=True):
+        assert np.allclose(mine, theirs, rtol=1e-6, atol=atol)
+
+
+def assert_same(ours, reference):
+    """Check iterates against those of a transcription, and that their supports are the same."""
+    assert_close(ours, reference, atol=1e-9)
+    for mine, theirs in zip(ours, reference, strict=True):
+        assert np.array_equal(np.flatnonzero(mine), np.flatnonzero(theirs))
