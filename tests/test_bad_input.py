@@ -1,8 +1,6 @@
 """Every misuse is found before a query is spent, by a typed error that names the rule."""
 
-import inspect
 import warnings
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -22,7 +20,6 @@ from szoht.core.objective import Objective
 from szoht.oracle import Oracle
 from szoht.schedules import Constant, Geometric, Polynomial
 from szoht.stopping import Iterations, Queries, Seconds, Stalled, Target
-from szoht.types import IterateChoice
 
 D = 10
 
@@ -172,11 +169,6 @@ def test_a_gradient_of_the_wrong_shape():
         minimize(lambda x: 0.0, np.zeros(5), k=1, method="iht", gradient=lambda x: x[:2])
 
 
-def test_an_algorithm_object_needs_its_numbers():
-    with pytest.raises(errors.ParameterError, match="`q` must be given, or `d`"):
-        algorithms.szoht(k=2)
-
-
 @pytest.mark.parametrize(
     "make",
     [
@@ -268,11 +260,3 @@ def test_a_start_from_torch_that_numpy_cannot_hold(kind):
     start = torch.zeros(D, dtype=getattr(torch, kind))
     with pytest.raises(errors.ParameterTypeError, match="`x0` must be a 1-d array of real numbers"):
         minimize(never, start, k=3)
-
-
-def test_every_choice_of_iterate_is_documented():
-    for name, factory in algorithms.METHODS.items():
-        text = inspect.getdoc(factory)
-        lines = [line for line in text.splitlines() if line.strip().startswith("iterate : ")]
-        for line in lines:
-            assert all(repr(c).replace("'", '"') in line for c in get_args(IterateChoice)), name

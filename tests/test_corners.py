@@ -5,17 +5,15 @@ import pytest
 from scipy import optimize
 
 import szoht
-from szoht import AskTell, Composite, Sparse, Status, errors, minimize
+from szoht import AskTell, Status, errors, minimize
 from szoht.core.algorithm import Measured, State
 from szoht.core.random import Key
-from szoht.estimators import Sphere
 from szoht.pieces import CHUNK_VALUES
 from szoht.result import Counts, Progress
 from szoht.run.callbacks import Recorder
 from szoht.run.rounding import RoundingGuard
 from szoht.schedules import Geometric
 from szoht.stopping import Iterations, Queries, Stalled, Target, join_limits
-from szoht.updates import ForwardBackward
 
 
 def test_nonfinite_gradient_is_skipped():
@@ -45,130 +43,6 @@ def test_a_constant_function():
         r = minimize(lambda x: 3.0, np.zeros(5), k=2, max_queries=100, rng=0, method="szoht")
     assert r.status is Status.QUERIES
     assert r.fun == 3.0
-
-
-def test_a_measurement_replaces_an_inferred_value_even_if_it_is_worse():
-    def g(x):
-        return 5 - float((x**2).sum())
-
-    x0 = np.full(5, 0.1)
-    r = minimize(
-        g,
-        x0,
-        k=5,
-        options={"central": True, "mu": 1.0, "q": 5, "step_size": 1e-9},
-        max_iterations=1,
-        rng=0,
-        method="szoht",
-    )
-    assert r.fun == g(r.x)
-
-
-def test_a_failed_last_measurement_changes_nothing():
-    n = [0]
-
-    def fun(x):
-        n[0] += 1
-        return float(((x - 1) ** 2).sum()) if n[0] <= 30 else np.nan
-
-    r = minimize(
-        fun,
-        np.zeros(30),
-        k=2,
-        options={"q": 5, "step_size": 0.02, "iterate": "last"},
-        max_iterations=5,
-        on_error="skip",
-        rng=0,
-        method="szoht",
-    )
-    assert n[0] == 31
-    assert np.isfinite(r.fun)
-    assert r.counts.failures == 1
-
-
-def test_retreats_to_the_best_point():
-    run = AskTell(
-        np.zeros(4),
-        k=1,
-        options={"q": 3, "step_size": 0.1},
-        max_iterations=3,
-        on_error="skip",
-        rng=0,
-        method="szoht",
-    )
-    run.tell([1.0, 2, 3, 4])
-    moved = run.state.x
-    run.tell([np.nan, 2, 3, 4])
-    assert not np.array_equal(moved, np.zeros(4))
-    assert np.array_equal(run.state.x, np.zeros(4))
-
-
-def test_a_search_sees_the_sample_of_its_estimate():
-    seen = []
-
-    def fun(x, sample):
-        seen.append(tuple(sample))
-        return float(((x - 1) ** 2).sum())
-
-    minimize(
-        fun,
-        np.zeros(4),
-        k=2,
-        stochastic=True,
-        options={"q": 3},
-        max_iterations=1,
-        rng=0,
-        method="szoht",
-    )
-    assert len(seen) == 4 + 17
-    assert len(set(seen)) == 1
-
-
-def test_values_on_different_samples_are_not_ranked():
-    assert szoht.szoht(k=1, q=1, sampler=szoht.Minibatch(size=1)).iterate == "last"
-    assert szoht.szoht(k=1, q=1, sampler=szoht.Seeds()).iterate == "last"
-    assert szoht.szoht(k=1, q=1).iterate == "best"
-
-
-class TwoRounds:
-    """Asks a first plan, then a second one."""
-
-    requires = frozenset()
-
-    def check(self, d):
-        pass
-
-    def init(self, x):
-        return 0
-
-    def plan(self, x, sample, memory, key):
-        return Sphere(q=3, mu=1e-3).plan(x, sample, None, key)
-
-    def combine(self, plan, answers, memory):
-        if memory == 0:
-            return None, 1
-        return Sphere(q=3, mu=1e-3).combine(plan, answers, None)[0], 0
-
-
-def test_rounds_are_addresses():
-
-    run = AskTell(
-        np.zeros(4),
-        method=Composite(
-            estimator=TwoRounds(), update=ForwardBackward(operator=Sparse(2), step_size=0.1)
-        ),
-        max_iterations=2,
-        rng=0,
-    )
-    keys = []
-    while not run.done:
-        plan = run.ask()
-        if plan.queries[0].directions is not None:
-            keys.append(
-                (plan.queries[0].directions.key.iteration, plan.queries[0].directions.key.round)
-            )
-        run.tell(((plan.points() - 1) ** 2).sum(1))
-    assert keys == [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
 def test_infinity_at_the_base_of_a_stack_is_a_failure():
@@ -493,22 +367,6 @@ def test_growth_beyond_floats():
 
 def test_a_batch_with_replacement_may_exceed_the_sum():
     assert szoht.Minibatch(size=9, replace=True).draw(Key(seed=0), 4).size == 9
-
-
-def test_default_q_is_at_most_d():
-    assert AskTell(np.zeros(4), k=4, rng=0, method="szoht").ask().n_points == 5
-
-
-def test_defaults_and_switches():
-    assert (
-        AskTell(np.zeros(100_001), k=1, rng=0, method="szoht").algorithm.estimator.support_size
-        == 100_000
-    )
-    assert szoht.truncated_zsgd(k=1, q=1).iterate == "average"
-    assert szoht.stoiht(k=1).sampler == szoht.Minibatch(size=1)
-    e = szoht.szoht(k=1, q=1, orthogonal=True, central=True).estimator
-    assert e.orthogonal
-    assert e.central
 
 
 def test_none_is_no_bound():

@@ -5,8 +5,6 @@ import pytest
 
 from szoht import (
     AskTell,
-    Minibatch,
-    SoftThreshold,
     Sparse,
     Status,
     algorithms,
@@ -21,20 +19,6 @@ D = 30
 
 def quadratic(x):
     return float(((x - 1) ** 2).sum())
-
-
-def test_a_penalty_counts_for_the_best_point():
-    """The start minimises f, but not f plus the penalty."""
-    target = np.full(3, 1.0)
-    result = minimize(
-        lambda x: 0.5 * float(((x - target) ** 2).sum()),
-        target,
-        constraint=SoftThreshold(1.0),
-        max_queries=500,
-        rng=0,
-        method="szoht",
-    )
-    assert np.abs(result.x).sum() < 0.5
 
 
 def test_a_target_gives_the_point_that_reached_it():
@@ -177,21 +161,6 @@ def test_ctrl_c_counts_every_call():
     assert result.nfev == 57 == result.history["queries"][-1]
 
 
-def test_samples_cannot_be_scribbled_on():
-    def fun(x, sample):
-        with pytest.raises(ValueError, match="read-only"):
-            sample += 1
-        return quadratic(x)
-
-    options = {"q": 4, "sampler": Minibatch(size=2)}
-    assert (
-        minimize(
-            fun, np.zeros(D), k=2, n_samples=9, options=options, max_iterations=2, method="szoht"
-        ).nit
-        == 2
-    )
-
-
 @pytest.mark.filterwarnings("ignore::szoht.errors.RoundingWarning")
 @pytest.mark.parametrize("name", ["mu", "step_size"])
 def test_schedules_that_run_out_say_so(name):
@@ -305,24 +274,3 @@ def test_unusual_numbers(value, fails):
             method="szoht",
         )
     assert (result.status is Status.FAILED) == fails
-
-
-def test_first_order_sampling_defaults_are_those_of_the_method():
-    sizes = []
-
-    def gradient(x, sample):
-        sizes.append(sample.size)
-        return 2 * (x - 1)
-
-    minimize(
-        lambda x, _: quadratic(x),
-        np.zeros(D),
-        k=2,
-        method="stoiht",
-        n_samples=100,
-        gradient=gradient,
-        options={"step_size": 0.1},
-        max_iterations=3,
-        rng=0,
-    )
-    assert set(sizes) == {1}

@@ -40,3 +40,19 @@ def assert_same(ours, reference):
     assert_close(ours, reference, atol=1e-9)
     for mine, theirs in zip(ours, reference, strict=True):
         assert np.array_equal(np.flatnonzero(mine), np.flatnonzero(theirs))
+
+
+def least_squares(d):
+    """Return f = |A x - b|^2 / 2, convex, with smoothness 1, and its gradient."""
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((30, d))
+    a /= np.linalg.norm(a, 2)
+    b = a @ rng.standard_normal(d)
+
+    def f(x):
+        return 0.5 * float(((a @ x - b) ** 2).sum())
+
+    def gradient(x):
+        return a.T @ (a @ x - b)
+
+    return f, gradient
