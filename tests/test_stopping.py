@@ -3,7 +3,6 @@
 import itertools
 
 import numpy as np
-import pytest
 
 from szoht import Status, minimize
 from szoht.run import ask_tell as ask_tell_module
@@ -87,39 +86,3 @@ def test_rules_join():
 def test_joined_rules_stop_at_the_first():
     assert run(stop=Iterations(3) | Queries(10_000)).status is Status.ITERATIONS
     assert run(stop=Iterations(300) | Queries(60)).nfev <= 60
-
-
-@pytest.mark.parametrize("stop", [True, np.True_])
-def test_a_callback_stops_by_returning_true(stop):
-    result = run(callback=lambda p: stop if p.iteration == 3 else None, max_queries=1_000)
-    assert result.status is Status.CALLBACK
-    assert result.nit == 3
-    assert not result.success
-
-
-def test_a_callback_stops_by_stop_iteration():
-    def callback(progress):
-        if progress.iteration == 2:
-            raise StopIteration
-
-    assert run(callback=callback, max_queries=1_000).nit == 2
-
-
-def test_a_callback_that_returns_a_number_does_not_stop():
-    assert run(callback=lambda p: p.best_value, max_iterations=4).nit == 4
-
-
-def test_several_callbacks_all_see_the_run():
-    seen = [], []
-    run(callback=[seen[0].append, seen[1].append], max_iterations=4)
-    assert [p.iteration for p in seen[0]] == [p.iteration for p in seen[1]]
-
-
-def test_callbacks_cannot_change_the_run():
-    def vandal(progress):
-        with pytest.raises(ValueError, match="read-only"):
-            progress.x[0] = 5.0
-        with pytest.raises(AttributeError):
-            progress.iteration = 7
-
-    assert np.array_equal(run(callback=vandal, max_iterations=3).x, run(max_iterations=3).x)

@@ -150,6 +150,6 @@ def test_line_search_survives_estimates_that_miss_every_relevant_coordinate(supp
         lambda: LineSearch(operator=Sparse(1), reach=0),
     ],
 )
-def test_parts_validate_at_construction(make):
+def test_bad_parameters_name_the_rule(make):
     with pytest.raises(errors.SzohtError, match="must be"):
         make()

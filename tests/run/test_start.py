@@ -1,6 +1,7 @@
-"""Runs from a sparse start: the bits of the dense run, and no trace of the dimension."""
+"""Where runs start: outside the set, from other libraries, and from sparse vectors."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -13,13 +14,17 @@ from szoht import (
     SparseBox,
     SparseVector,
     Status,
+    SzohtWarning,
     algorithms,
+    errors,
     minimize,
-    szoht,
 )
 from szoht.errors import CapabilityError, StartWarning
 from szoht.schedules import Polynomial
 
+D = 40
+TARGET = np.zeros(D)
+TARGET[[3, 17, 29]] = [1.0, -2.0, 0.5]
 SETTINGS = [
     {"step_size": 0.01},
     {},
@@ -27,6 +32,50 @@ SETTINGS = [
     {"orthogonal": True, "iterate": "last"},
     {"step_size": 0.01, "iterate": "average"},
 ]
+
+
+def quadratic(x):
+    return float(((x - TARGET) ** 2).sum())
+
+
+def test_an_infeasible_start_is_projected_with_a_warning():
+    with pytest.warns(SzohtWarning, match="`x0` lies outside"):
+        result = minimize(quadratic, np.ones(D), k=3, max_queries=200, rng=0, method="szoht")
+    assert len(result.support) <= 3
+
+
+def test_the_start_is_not_changed():
+    x0 = np.zeros(D)
+    minimize(quadratic, x0, k=3, max_queries=200, rng=0, method="szoht")
+    assert x0.flags.writeable
+    assert np.array_equal(x0, np.zeros(D))
+
+
+def test_the_run_starts_from_the_projection():
+    with pytest.warns(StartWarning):
+        run = AskTell(np.array([1.0, 3, 2]), k=1, options={"q": 2}, rng=0, method="szoht")
+    assert np.array_equal(run.ask().queries[0].base, [0, 3, 0])
+
+
+def test_a_start_from_torch_is_read_without_a_warning():
+    torch = pytest.importorskip("torch")
+    for start in (torch.zeros(10), torch.zeros(10, requires_grad=True)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = minimize(lambda x: float(x @ x), start, k=3, max_queries=50, rng=0)
+        assert result.x.size == 10
+
+
+def never(*_):
+    pytest.fail("a query was spent")
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "complex64"])
+def test_a_start_from_torch_that_numpy_cannot_hold(kind):
+    torch = pytest.importorskip("torch")
+    start = torch.zeros(10, dtype=getattr(torch, kind))
+    with pytest.raises(errors.ParameterTypeError, match="`x0` must be a 1-d array of real numbers"):
+        minimize(never, start, k=3)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +136,7 @@ def test_a_start_with_too_many_entries_is_projected():
     with pytest.warns(StartWarning, match="3 non-zeros"):
         run = AskTell(
             SparseVector(10**9, [1, 2, 3], [3.0, 1.0, 2.0]),
-            method=szoht(k=2, q=5, support_size=5),
+            method=algorithms.szoht(k=2, q=5, support_size=5),
             max_iterations=1,
         )
     assert run.state.x.indices.tolist() == [1, 3]
@@ -117,7 +166,7 @@ def test_dense_parts_are_named(settings, part):
 
 
 def test_dense_functions_are_told_the_remedy():
-    method = szoht(k=2, q=5, support_size=5)
+    method = algorithms.szoht(k=2, q=5, support_size=5)
     with pytest.raises(CapabilityError, match=r"vectorised.*Pass `x0` as an array"):
         minimize(lambda x: x.sum(axis=1), SparseVector(100), method=method, vectorized=True)
     result = minimize(lambda x: float(np.sum(x**2)), SparseVector(100), method=method)
