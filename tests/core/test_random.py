@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from szoht.core.random import Key, Purpose, as_seed, draw_supports
@@ -47,6 +47,7 @@ def test_bad_seeds(bad, error):
 
 
 @given(st.integers(1, 40), st.data())
+@settings(deadline=None)
 def test_supports_are_sorted_subsets(d, data):
     size = data.draw(st.integers(1, d))
     supports = draw_supports(np.random.default_rng(0), d=d, size=size, count=9)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from operators.strategies import vectors
@@ -12,6 +12,7 @@ from szoht.operators import L1Ball, SoftThreshold
 
 
 @given(vectors, st.floats(0.01, 10))
+@settings(deadline=None)
 def test_l1_ball_equals_bisection(y, radius):
     ours = L1Ball(radius).prox(y, 1.0)
     assert np.allclose(ours, project_l1_ball(y, radius), rtol=0, atol=1e-9 * (1 + np.abs(y).max()))

@@ -15,6 +15,7 @@ from szoht.operators import Sparse
 
 
 @given(vectors, st.integers(1, 8))
+@settings(deadline=None)
 def test_sparse_equals_sorting(y, k):
     assert np.array_equal(Sparse(k).prox(y, 1.0), hard_threshold(y, k))
 

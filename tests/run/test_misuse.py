@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from szoht import Full, Minibatch, Seeds, Sparse, algorithms, errors, minimize
@@ -110,6 +110,7 @@ def test_functions_must_be_callable(fun):
 
 
 @given(st.integers(-3, 15), st.integers(-3, 40), st.integers(-3, 15), st.floats(-1, 1))
+@settings(deadline=None)
 def test_either_a_run_or_a_typed_error(k, q, support_size, mu):
     options = {"q": q, "support_size": support_size, "mu": mu, "step_size": 0.05}
     valid = 1 <= k <= D and q >= 1 and 1 <= support_size <= D and mu > 1e-9
