@@ -1,23 +1,10 @@
-"""Schedules, samplers, objectives and validators."""
+"""Samples: everything, minibatches and seeds."""
 
 import numpy as np
 import pytest
 
-from szoht import Full, Minibatch, Seeds
+from szoht import Full, Minibatch, Seeds, errors
 from szoht.core.random import Key
-from szoht.schedules import Constant, Geometric, OpenLoop, Polynomial, at, count_at
-
-
-def test_schedules():
-    assert at(0.5, 7) == 0.5
-    assert at(Constant(0.5), 7) == 0.5
-    assert at(OpenLoop(), 0) == 1.0
-    assert Geometric(start=2, ratio=3, high=10)(5) == 10
-    assert Geometric(start=1, ratio=10, high=99)(10**6) == 99
-    assert Geometric(start=1, ratio=0.1, low=1e-9)(10**6) == 1e-9
-    assert Polynomial(start=1, power=1, offset=4)(4) == 0.5
-    assert count_at(Geometric(start=2, ratio=1.5), 2) == 5
-    assert count_at(0.2, 0) == 1
 
 
 def test_full_takes_everything():
@@ -41,3 +28,19 @@ def test_seeds_are_integers():
     draw = Seeds(size=4).draw(Key(seed=0), None)
     assert draw.dtype == np.int64
     assert len(set(draw.tolist())) == 4
+
+
+def test_a_batch_with_replacement_may_exceed_the_sum():
+    assert Minibatch(size=9, replace=True).draw(Key(seed=0), 4).size == 9
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Minibatch(size=0),
+        lambda: Seeds(size=0),
+    ],
+)
+def test_bad_parameters_name_the_rule(make):
+    with pytest.raises(errors.SzohtError, match="must be"):
+        make()
