@@ -19,7 +19,7 @@ from szoht.applications.attack.datasets import Classified, load_cifar10, load_im
 from szoht.applications.attack.torch_network import TorchNetwork
 from szoht.core.objective import as_objective
 from szoht.errors import SzohtError
-from szoht.oracle import Oracle
+from szoht.evaluation.oracle import Oracle
 
 
 class Watched(torch.nn.Module):

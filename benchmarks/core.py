@@ -19,7 +19,7 @@ import numpy as np
 
 from szoht import AskTell, Objective, minimize, szoht
 from szoht.core.random import draw_supports
-from szoht.oracle import Oracle
+from szoht.evaluation.oracle import Oracle
 from szoht.types import Indices, Sample, Vector
 
 SMOKE = "--smoke" in sys.argv

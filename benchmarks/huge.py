@@ -17,7 +17,7 @@ from core import SMOKE, Row, report, sized
 
 from szoht import AskTell, SparseVector, minimize
 from szoht.core.objective import as_objective
-from szoht.oracle import Oracle
+from szoht.evaluation.oracle import Oracle
 from szoht.types import Indices, Vector
 
 K, Q, SUPPORT_SIZE = 10, sized(500, 10), 50

@@ -10,7 +10,7 @@ from core import Row, Timed, alternately, report, seconds, sized
 
 from szoht import AskTell, Objective
 from szoht.algorithms.zoro import zoro
-from szoht.oracle import Oracle
+from szoht.evaluation.oracle import Oracle
 from szoht.types import Vector
 
 D, SPARSITY, MEASUREMENTS = sized((2000, 200, 1521), (60, 4, 40))

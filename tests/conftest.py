@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 HERE = str(Path(__file__).parent)
+SEARCH_PATH = os.pathsep.join(filter(None, [HERE, os.environ.get("PYTHONPATH")]))
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +45,7 @@ def ray_cluster(tmp_path_factory):
             include_dashboard=False,
             log_to_driver=False,
             _node_ip_address="127.0.0.1",
-            runtime_env={"env_vars": {"PYTHONPATH": HERE}},
+            runtime_env={"env_vars": {"PYTHONPATH": SEARCH_PATH}},
         )
     yield ray
     ray.shutdown()

@@ -6,16 +6,17 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-HERE = str(Path(__file__).parent)
+SEARCH_PATH = os.pathsep.join(
+    filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")])
+)
 
 
 @contextmanager
 def process(*arguments, **environment):
     """Start a process, and end it by its id whatever happens."""
-    path = os.pathsep.join(filter(None, [HERE, os.environ.get("PYTHONPATH")]))
     child = subprocess.Popen(
         [sys.executable, "-m", *arguments],
-        env={**os.environ, "PYTHONPATH": path, **environment},
+        env={**os.environ, "PYTHONPATH": SEARCH_PATH, **environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

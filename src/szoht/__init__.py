@@ -15,6 +15,7 @@ from szoht.core.objective import Objective as Objective
 from szoht.core.sparse_vector import SparseVector as SparseVector
 from szoht.errors import SzohtError as SzohtError
 from szoht.errors import SzohtWarning as SzohtWarning
+from szoht.evaluation.programs import Program as Program
 from szoht.operators import Box as Box
 from szoht.operators import GroupSparse as GroupSparse
 from szoht.operators import Identity as Identity
@@ -23,7 +24,6 @@ from szoht.operators import SoftThreshold as SoftThreshold
 from szoht.operators import Sparse as Sparse
 from szoht.operators import SparseBox as SparseBox
 from szoht.operators import SparseSimplex as SparseSimplex
-from szoht.programs import Program as Program
 from szoht.result import Progress as Progress
 from szoht.result import Result as Result
 from szoht.result import Status as Status

@@ -107,7 +107,7 @@ class RunMismatchError(StoreError, ValueError):
 
 
 class UnknownRunError(StoreError, LookupError):
-    """There is no such run in the store, or more than one might be meant."""
+    """There is no run of that name in the store, or no run at all."""
 
 
 class EncodingError(SzohtError, TypeError):

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from szoht.core.algorithm import Measured, PathPoint
-from szoht.core.implicit import Probe
+from szoht.core.implicit import ImplicitPoint
 from szoht.core.query import Answer, Plan
 from szoht.types import Indices, Mask, Vector
 
@@ -290,7 +290,7 @@ def first_failure(plan: Plan, answers: Sequence[Answer], spent: int) -> Failure 
 
 
 def _entries(x: Vector) -> str:
-    if isinstance(x, Probe):
+    if isinstance(x, ImplicitPoint):
         return f"{_entries(cast(Vector, x.base))}, one bucket of the others moved by {x.scale:.3g}"
     support = np.flatnonzero(x)
     if not support.size:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from core.dense import dense
+from dense import dense
 from szoht import AskTell
 from szoht.core.query import Stage
 

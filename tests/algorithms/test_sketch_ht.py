@@ -5,7 +5,7 @@ import pytest
 
 from sparse_runs import Quadratic, assert_same_run
 from szoht import AskTell, SparseVector, Status, algorithms, minimize
-from szoht.core.implicit import HashedSigns
+from szoht.core.implicit import ImplicitSigns
 from szoht.errors import ParameterError
 from szoht.operators import Box
 from szoht.samplers import Minibatch
@@ -122,7 +122,7 @@ def test_rounds_of_an_iteration_share_a_hash_and_iterations_do_not():
     while not run.done:
         plan = run.ask()
         for query in plan.queries:
-            if isinstance(query.directions, HashedSigns):
+            if isinstance(query.directions, ImplicitSigns):
                 seeds.setdefault(run.state.iteration, set()).add(query.directions.seed)
         run.tell([problem.value(x) for x in plan.points()])
     assert all(len(of_iteration) == 1 for of_iteration in seeds.values())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.dense import dense
+from dense import dense
 from reference import baselines as naive
 from szoht import AskTell, Minibatch, algorithms, errors, minimize
 from szoht.estimators import Coordinate

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from algorithms.runs import assert_close, least_squares, log_cosh, run
-from core.dense import dense
+from dense import dense
 from reference import baselines as naive
 from szoht import AskTell, algorithms, errors, minimize
 from szoht.operators import L1Ball

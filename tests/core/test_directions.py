@@ -5,33 +5,46 @@ import pickle
 import numpy as np
 import pytest
 
-from core.dense import dense
+from dense import dense
 from szoht.core import directions as module
-from szoht.core import distributions as laws
-from szoht.core.directions import Drawn, Explicit, Part, draw_ahead, weighted_sum
-from szoht.core.distributions import GaussianLaw, OrthogonalLaw, RademacherLaw, SphereLaw
+from szoht.core import distributions
+from szoht.core.directions import (
+    ArrayDirections,
+    DirectionSlice,
+    SampledDirections,
+    prefetch,
+    weighted_sum,
+)
+from szoht.core.distributions import (
+    GaussianDistribution,
+    OrthogonalDistribution,
+    RademacherDistribution,
+    SphereDistribution,
+)
 from szoht.core.random import Key
 
-LAWS = [
-    SphereLaw(support_size=1),
-    SphereLaw(support_size=7),
-    SphereLaw(support_size=20),
-    OrthogonalLaw(support_size=20),
-    OrthogonalLaw(support_size=6),
-    GaussianLaw(),
-    RademacherLaw(),
+DISTRIBUTIONS = [
+    SphereDistribution(support_size=1),
+    SphereDistribution(support_size=7),
+    SphereDistribution(support_size=20),
+    OrthogonalDistribution(support_size=20),
+    OrthogonalDistribution(support_size=6),
+    GaussianDistribution(),
+    RademacherDistribution(),
 ]
 
 
-@pytest.fixture(params=LAWS, ids=str)
+@pytest.fixture(params=DISTRIBUTIONS, ids=str)
 def drawn(request):
-    return Drawn(law=request.param, key=Key(seed=1, iteration=2), d=20, count=50)
+    return SampledDirections(
+        distribution=request.param, key=Key(seed=1, iteration=2), d=20, count=50
+    )
 
 
 def test_any_slicing_gives_the_same_rows(drawn, monkeypatch):
-    monkeypatch.setattr(laws, "BLOCK_VALUES", 60)
+    monkeypatch.setattr(distributions, "BLOCK_VALUES", 60)
     everything = dense(drawn)
-    again = Drawn(law=drawn.law, key=drawn.key, d=20, count=50)
+    again = SampledDirections(distribution=drawn.distribution, key=drawn.key, d=20, count=50)
     assert np.array_equal(dense(again, 11, 37), everything[11:37])
     parts = [dense(again, start, min(start + 9, 50)) for start in range(0, 50, 9)]
     assert np.array_equal(np.concatenate(parts), everything)
@@ -40,23 +53,27 @@ def test_any_slicing_gives_the_same_rows(drawn, monkeypatch):
 def test_memory_does_not_change_what_is_drawn(drawn, monkeypatch):
     everything = dense(drawn)
     monkeypatch.setattr(module, "CACHE_BYTES", 0)
-    again = Drawn(law=drawn.law, key=drawn.key, d=20, count=50)
+    again = SampledDirections(distribution=drawn.distribution, key=drawn.key, d=20, count=50)
     assert np.array_equal(dense(again), everything)
     assert np.array_equal(dense(again), everything)
-    assert not again.__dict__["_kept"]
+    assert not again.__dict__["_cache"]
 
 
 def test_only_what_is_kept_is_drawn_ahead(drawn, monkeypatch):
-    everything = dense(Drawn(law=drawn.law, key=drawn.key, d=20, count=50))
-    assert sum(len(values) for _, values in draw_ahead(drawn)) == 50
-    monkeypatch.setattr(type(drawn.law), "draw", None)  # nothing is left to be drawn
+    everything = dense(
+        SampledDirections(distribution=drawn.distribution, key=drawn.key, d=20, count=50)
+    )
+    assert sum(len(values) for _, values in prefetch(drawn)) == 50
+    monkeypatch.setattr(type(drawn.distribution), "draw", None)  # nothing is left to be drawn
     assert np.array_equal(dense(drawn), everything)
     monkeypatch.setattr(module, "CACHE_BYTES", 0)
-    assert not list(draw_ahead(Drawn(law=drawn.law, key=drawn.key, d=20, count=50)))
+    assert not list(
+        prefetch(SampledDirections(distribution=drawn.distribution, key=drawn.key, d=20, count=50))
+    )
 
 
 def test_a_pickled_copy_carries_the_address_only():
-    big = Drawn(law=GaussianLaw(), key=Key(seed=1), d=1000, count=50)
+    big = SampledDirections(distribution=GaussianDistribution(), key=Key(seed=1), d=1000, count=50)
     rows = dense(big)
     message = pickle.dumps(big)
     assert len(message) < 1000
@@ -65,9 +82,13 @@ def test_a_pickled_copy_carries_the_address_only():
 
 def test_reused_memory_changes_nothing(drawn):
     rows = dense(drawn)
-    following = Drawn(law=drawn.law, key=Key(seed=1, iteration=3), d=20, count=50)
-    fresh = Drawn(law=drawn.law, key=Key(seed=1, iteration=3), d=20, count=50)
-    following.reuse(drawn)
+    following = SampledDirections(
+        distribution=drawn.distribution, key=Key(seed=1, iteration=3), d=20, count=50
+    )
+    fresh = SampledDirections(
+        distribution=drawn.distribution, key=Key(seed=1, iteration=3), d=20, count=50
+    )
+    following.recycle(drawn)
     assert np.array_equal(dense(following), dense(fresh))
     # the earlier directions are drawn again when somebody still wants them
     assert np.array_equal(dense(drawn), rows)
@@ -80,16 +101,16 @@ def test_weighted_sum_equals_the_dense_product(drawn):
 
 
 def test_explicit_directions():
-    given = Explicit(d=5, indices=np.array([[1], [4]]), values=np.array([[2.0], [3.0]]))
-    given.reuse(None)
+    given = ArrayDirections(d=5, indices=np.array([[1], [4]]), values=np.array([[2.0], [3.0]]))
+    given.recycle(None)
     assert given.count == 2
     assert np.array_equal(dense(given), [[0, 2, 0, 0, 0], [0, 0, 0, 0, 3]])
     assert list(given.slices(1, 1)) == []
 
 
 def test_a_part_has_the_rows_of_the_whole(drawn):
-    part = Part(whole=drawn, start=13, count=20)
-    part.reuse(None)
+    part = DirectionSlice(whole=drawn, start=13, count=20)
+    part.recycle(None)
     assert part.d == 20
     assert np.array_equal(dense(part), dense(drawn)[13:33])
     assert np.array_equal(dense(part, 4, 9), dense(drawn)[17:22])

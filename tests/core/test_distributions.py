@@ -3,35 +3,44 @@
 import numpy as np
 import pytest
 
-from core.dense import dense
-from szoht.core.directions import Drawn
-from szoht.core.distributions import GaussianLaw, OrthogonalLaw, RademacherLaw, SphereLaw
+from dense import dense
+from szoht.core.directions import SampledDirections
+from szoht.core.distributions import (
+    GaussianDistribution,
+    OrthogonalDistribution,
+    RademacherDistribution,
+    SphereDistribution,
+)
 from szoht.core.random import Key
 
 
 @pytest.mark.parametrize("size", [1, 7, 20])
 def test_sphere_directions_are_unit_vectors_on_their_support(size):
-    rows = dense(Drawn(law=SphereLaw(support_size=size), key=Key(seed=0), d=20, count=99))
+    rows = dense(
+        SampledDirections(
+            distribution=SphereDistribution(support_size=size), key=Key(seed=0), d=20, count=99
+        )
+    )
     assert np.allclose(np.linalg.norm(rows, axis=1), 1)
     assert (np.count_nonzero(rows, axis=1) == size).all()
 
 
 @pytest.mark.parametrize(
-    ("law", "scale"),
+    ("distribution", "scale"),
     [
-        (SphereLaw(support_size=1), 1 / 20),
-        (SphereLaw(support_size=7), 1 / 20),
-        (SphereLaw(support_size=20), 1 / 20),
-        (OrthogonalLaw(support_size=6), 1 / 20),
-        (OrthogonalLaw(support_size=20), 1 / 20),
-        (GaussianLaw(), 1.0),
-        (RademacherLaw(), 1.0),
+        (SphereDistribution(support_size=1), 1 / 20),
+        (SphereDistribution(support_size=7), 1 / 20),
+        (SphereDistribution(support_size=20), 1 / 20),
+        (OrthogonalDistribution(support_size=6), 1 / 20),
+        (OrthogonalDistribution(support_size=20), 1 / 20),
+        (GaussianDistribution(), 1.0),
+        (RademacherDistribution(), 1.0),
     ],
     ids=str,
 )
-def test_second_moment_is_a_multiple_of_the_identity(law, scale):
+def test_second_moment_is_a_multiple_of_the_identity(distribution, scale):
     count = 40_000
-    rows = dense(Drawn(law=law, key=Key(seed=3), d=20, count=count))
+    rows = dense(SampledDirections(distribution=distribution, key=Key(seed=3), d=20, count=count))
     products = rows[:, :, np.newaxis] * rows[:, np.newaxis, :]
     error = products.std(axis=0) / np.sqrt(count)
     off = np.abs(products.mean(axis=0) - scale * np.eye(20))
@@ -42,7 +51,14 @@ def test_second_moment_is_a_multiple_of_the_identity(law, scale):
     ("size", "count", "group"), [(20, 20, 20), (6, 18, 18), (6, 40, 18), (1, 9, 20)]
 )
 def test_orthogonal_groups(size, count, group):
-    rows = dense(Drawn(law=OrthogonalLaw(support_size=size), key=Key(seed=0), d=20, count=count))
+    rows = dense(
+        SampledDirections(
+            distribution=OrthogonalDistribution(support_size=size),
+            key=Key(seed=0),
+            d=20,
+            count=count,
+        )
+    )
     for start in range(0, count, group):
         part = rows[start : start + group]
         assert np.allclose(part @ part.T, np.eye(len(part)), atol=1e-12)
@@ -50,20 +66,31 @@ def test_orthogonal_groups(size, count, group):
 
 
 def test_orthogonal_directions_spread_over_disjoint_supports_first():
-    rows = dense(Drawn(law=OrthogonalLaw(support_size=6), key=Key(seed=0), d=20, count=3))
+    rows = dense(
+        SampledDirections(
+            distribution=OrthogonalDistribution(support_size=6), key=Key(seed=0), d=20, count=3
+        )
+    )
     assert (np.count_nonzero(rows, axis=0) <= 1).all()
 
 
 def test_rademacher_entries_are_signs():
-    rows = dense(Drawn(law=RademacherLaw(), key=Key(seed=0), d=20, count=50))
+    rows = dense(
+        SampledDirections(distribution=RademacherDistribution(), key=Key(seed=0), d=20, count=50)
+    )
     assert set(np.unique(rows)) == {-1.0, 1.0}
 
 
 def first_directions(size):
     """Return the first direction of a group of three at each of 3,000 iterations."""
-    law = OrthogonalLaw(support_size=size)
+    distribution = OrthogonalDistribution(support_size=size)
     keys = (Key(seed=0, iteration=t) for t in range(3_000))
-    return np.array([dense(Drawn(law=law, key=key, d=20, count=3))[0] for key in keys])
+    return np.array(
+        [
+            dense(SampledDirections(distribution=distribution, key=key, d=20, count=3))[0]
+            for key in keys
+        ]
+    )
 
 
 @pytest.mark.parametrize("size", [6, 20])

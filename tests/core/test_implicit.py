@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from szoht import AskTell, SparseVector
-from szoht.core.implicit import NO_BIT, HashedSigns, hash_of
+from szoht.core.implicit import NO_BIT, ImplicitSigns, hash_of
 from szoht.errors import CapabilityError
 
 
@@ -30,7 +30,7 @@ def test_hash_is_splitmix64():
 
 def test_buckets_and_signs_are_even():
     d, buckets = 40_000, 8
-    every = HashedSigns(
+    every = ImplicitSigns(
         d=d,
         seed=11,
         buckets=buckets,

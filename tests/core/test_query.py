@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from szoht.core import query as module
-from szoht.core.directions import Drawn
-from szoht.core.distributions import SphereLaw
+from szoht.core.directions import SampledDirections
+from szoht.core.distributions import SphereDistribution
 from szoht.core.query import Plan, Query, one_point
 from szoht.core.random import Key
 
@@ -15,7 +15,9 @@ def query(request):
     size, with_base, mirrored = request.param
     return Query(
         base=np.linspace(1, 2, 8),
-        directions=Drawn(law=SphereLaw(support_size=size), key=Key(seed=0), d=8, count=5),
+        directions=SampledDirections(
+            distribution=SphereDistribution(support_size=size), key=Key(seed=0), d=8, count=5
+        ),
         radius=0.1,
         with_base=with_base,
         mirrored=mirrored,

@@ -19,7 +19,7 @@ def test_the_table_is_sparse():
     plan = estimator.plan(x, np.arange(7), None, Key(seed=0))
     estimate, table = estimator.combine(plan, answers(plan, lambda p, s: p.sum(axis=1)), None)
     numbers = sum(
-        entry.values.size + entry.weights.size + len(entry.directions.__dict__["_kept"])
+        entry.values.size + entry.weights.size + len(entry.directions.__dict__["_cache"])
         for entry in table.entries
     )
     assert numbers == 7 * (3 + 4)

@@ -5,8 +5,8 @@ import pytest
 
 from szoht import Status, errors, minimize
 from szoht.core.objective import Objective
-from szoht.oracle import Oracle
-from szoht.pieces import CHUNK_VALUES
+from szoht.evaluation.chunks import CHUNK_VALUES
+from szoht.evaluation.oracle import Oracle
 
 
 def never(*_):

@@ -87,7 +87,7 @@ def test_what_is_not_data_is_refused(value):
         "subprocess:Popen",
         "szoht.store.store:Store",
         "szoht.cli:main",
-        "szoht.programs:subprocess",
+        "szoht.evaluation.programs:subprocess",
         "szoht.nowhere:Thing",
         "szoht:minimize",
         "szohtx.y:Z",

@@ -116,7 +116,7 @@ class Composite:
             else self._move(state, estimate)
         )
 
-    def closing(self, state: State) -> Plan | None:
+    def final_plan(self, state: State) -> Plan | None:
         """Measure the solution, or the newest iterate if it might be a better one."""
         solution = self.solution(state)
         if not solution.exact:

@@ -1,9 +1,8 @@
-"""Algorithms written as a conversation: a generator that yields plans and receives answers.
+"""Algorithms written as generators that yield plans and receive answers.
 
-An algorithm with many stages is hard to read as a table of states. Written as a generator it reads
-from top to bottom, and what a state must hold is only what was answered so far: the conversation
-can be had again, word for word, up to any point. `ask` and `tell` are therefore as pure as those
-of any other algorithm, and a state is arrays and numbers.
+An algorithm with many stages is hard to read as a table of states. As a generator it reads from top
+to bottom, and a state need hold nothing but the answers so far: the generator is replayed up to any
+point. `ask` and `tell` are therefore as pure as those of any other algorithm.
 """
 
 import math
@@ -11,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from szoht.core.algorithm import Measured, PathPoint, State
@@ -22,14 +21,16 @@ from szoht.core.validation import frozen
 from szoht.samplers import Seeds
 from szoht.types import Sample, Vector
 
-__all__ = ["Conversation", "Notebook", "Scripted"]
+__all__ = ["GeneratorAlgorithm", "SolverContext", "Steps"]
 
-Conversation: TypeAlias = Generator[Plan, Sequence[Answer], None]
+T = TypeVar("T")
+Steps: TypeAlias = Generator[Plan, Sequence[Answer], T]
+"""Part of an algorithm: yields plans, receives their answers, ends with a result."""
 
 
 @dataclass(kw_only=True)
-class Notebook:
-    """What a script knows: where it stands, the best feasible point, and what it did and why."""
+class SolverContext:
+    """What a generator knows: where it stands, the best feasible point, what it did and why."""
 
     seed: int
     x: Vector
@@ -110,75 +111,75 @@ class ReplayLog:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ScriptState(State):
-    """The start, and every answer since then; the rest can be worked out again."""
+class GeneratorState(State):
+    """The start and the answers since then; the rest is found by replaying them."""
 
     start: Vector
-    transcript: ReplayLog = field(default_factory=ReplayLog)
+    log: ReplayLog = field(default_factory=ReplayLog)
 
 
 @dataclass
-class _Talk:
-    """A conversation in progress, standing at ``plan``; None once it is over."""
+class _Running:
+    """A generator in progress, waiting for the answers to ``plan``; None once it has ended."""
 
-    notebook: Notebook
-    script: Conversation
+    context: SolverContext
+    steps: Steps[None]
     plan: Plan | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scripted(ABC):
-    """An algorithm whose `script` yields plans and receives their answers."""
+class GeneratorAlgorithm(ABC):
+    """An algorithm whose `steps` yield plans and receive their answers."""
 
     operator: Operator
 
     requires = frozenset[str]()
 
     @abstractmethod
-    def script(self, notebook: Notebook) -> Conversation:
-        """Talk to the objective, keeping the notebook up to date."""
+    def steps(self, context: SolverContext) -> Steps[None]:
+        """Yield plans and receive their answers, keeping the context up to date."""
 
     @abstractmethod
     def sample(self, seed: int, n_samples: int | None) -> Sample:
-        """Return the sample that the conversation is about, at first."""
+        """Return the sample that the first plans are about."""
 
-    def init(self, x0: Vector, *, seed: int, n_samples: int | None = None) -> ScriptState:
+    def init(self, x0: Vector, *, seed: int, n_samples: int | None = None) -> GeneratorState:
         """Return the state at the start."""
         self.operator.check(x0.size)
         start = frozen(x0.copy())
-        return ScriptState(seed=seed, n_samples=n_samples, x=start, start=start)
+        return GeneratorState(seed=seed, n_samples=n_samples, x=start, start=start)
 
     def ask(self, state: State) -> Plan:
-        """Return what the script wants to know next; once it is over, the best point again."""
-        talk = self._resume(state)
-        if talk.plan is not None:
-            return talk.plan
-        return Plan(queries=(talk.notebook.query(talk.notebook.x.copy()),))
+        """Return the next plan; once the generator has ended, the best point again."""
+        running = self._resume(state)
+        if running.plan is not None:
+            return running.plan
+        return Plan(queries=(running.context.query(running.context.x.copy()),))
 
-    def tell(self, state: State, plan: Plan, answers: Sequence[Answer]) -> ScriptState:
-        """Return the state after the script heard the answers."""
+    def tell(self, state: State, plan: Plan, answers: Sequence[Answer]) -> GeneratorState:
+        """Return the state after the generator received the answers."""
         del plan
-        assert isinstance(state, ScriptState), "a script is told its own states"  # noqa: S101
-        talk = self._resume(state)
-        _TALKS.pop(state, None)
-        _hear(talk, answers)
-        notebook = talk.notebook
+        assert isinstance(state, GeneratorState), "a generator is told its own states"  # noqa: S101
+        running = self._resume(state)
+        _RUNNING.pop(state, None)
+        _send(running, answers)
+        context = running.context
         told = replace(
             state,
-            transcript=state.transcript.append(answers),
-            iteration=notebook.iteration,
-            x=notebook.x,
-            best=notebook.best,
-            measured=notebook.measured,
-            explanation=_as_tuple(notebook.lines, state.explanation),
-            path=tuple(notebook.path),
-            knee=notebook.knee,
-            finished=talk.plan is None,
+            log=state.log.append(answers),
+            iteration=context.iteration,
+            x=context.x,
+            best=context.best,
+            measured=context.measured,
+            explanation=_as_tuple(context.lines, state.explanation),
+            path=tuple(context.path),
+            knee=context.knee,
+            finished=running.plan is None,
         )
-        _TALKS[told] = talk
+        _RUNNING[told] = running
         return told
 
-    def closing(self, state: State) -> Plan | None:
+    def final_plan(self, state: State) -> Plan | None:
         """Return nothing: only measured points are ever kept."""
         del state
         return None
@@ -187,25 +188,25 @@ class Scripted(ABC):
         """Return the best feasible point."""
         return state.best or Measured(state.x, math.nan, exact=False)
 
-    def _resume(self, state: State) -> _Talk:
-        """Return the conversation at ``state``: the one in progress, or the same one again."""
-        assert isinstance(state, ScriptState), "a script is asked about its own states"  # noqa: S101
-        talk = _TALKS.get(state)
-        if talk is None:
+    def _resume(self, state: State) -> _Running:
+        """Return the generator at ``state``: the one in progress, or a replay of it."""
+        assert isinstance(state, GeneratorState), "a generator is asked about its own states"  # noqa: S101
+        running = _RUNNING.get(state)
+        if running is None:
             sample = self.sample(state.seed, state.n_samples)
-            notebook = Notebook(
+            context = SolverContext(
                 seed=state.seed, x=state.start, sample=sample, n_samples=state.n_samples
             )
-            script = self.script(notebook)
-            talk = _Talk(notebook, script, next(script, None))
-            for answers in state.transcript:
-                _hear(talk, answers)
-            _TALKS[state] = talk
-        return talk
+            steps = self.steps(context)
+            running = _Running(context, steps, next(steps, None))
+            for answers in state.log:
+                _send(running, answers)
+            _RUNNING[state] = running
+        return running
 
 
-_TALKS: "WeakKeyDictionary[State, _Talk]" = WeakKeyDictionary()
-"""Conversations in progress, so that they need not be had again at every step."""
+_RUNNING: "WeakKeyDictionary[State, _Running]" = WeakKeyDictionary()
+"""Steps[None]s in progress, so that they need not be had again at every step."""
 
 
 def _as_tuple(lines: list[str], before: tuple[str, ...]) -> tuple[str, ...]:
@@ -213,10 +214,10 @@ def _as_tuple(lines: list[str], before: tuple[str, ...]) -> tuple[str, ...]:
     return before if len(lines) == len(before) else tuple(lines)
 
 
-def _hear(talk: _Talk, answers: Sequence[Answer]) -> None:
-    if talk.plan is None:
+def _send(running: _Running, answers: Sequence[Answer]) -> None:
+    if running.plan is None:
         return
     try:
-        talk.plan = talk.script.send(answers)
+        running.plan = running.steps.send(answers)
     except StopIteration:
-        talk.plan = None
+        running.plan = None

@@ -136,7 +136,7 @@ def _suggestion(given: object, known: Iterable[str]) -> str:
 
 
 def _as_given(algorithm: Algorithm, **already: object) -> Algorithm:
-    needed = ("init", "ask", "tell", "closing", "solution", "operator", "requires")
+    needed = ("init", "ask", "tell", "final_plan", "solution", "operator", "requires")
     missing = [name for name in needed if not hasattr(algorithm, name)]
     if missing:
         raise ParameterTypeError(

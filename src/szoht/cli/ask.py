@@ -6,8 +6,8 @@ from typing import Annotated, Any, cast
 import typer
 
 from szoht.cli import options
-from szoht.oracle import OnError
-from szoht.programs import as_json_point
+from szoht.evaluation.oracle import OnError
+from szoht.evaluation.programs import as_json_point
 from szoht.run.ask_tell import AskTell
 from szoht.run.external import Point, begin, waiting
 from szoht.store import Store

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from szoht.cli import options
-from szoht.programs import Program
+from szoht.evaluation.programs import Program
 from szoht.run.resume import resume as go_on
 from szoht.store import Store
 

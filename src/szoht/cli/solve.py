@@ -8,8 +8,8 @@ import typer
 
 from szoht.cli import options
 from szoht.errors import ParameterError
-from szoht.oracle import OnError
-from szoht.programs import Format, Program
+from szoht.evaluation.oracle import OnError
+from szoht.evaluation.programs import Format, Program
 from szoht.run.minimize import minimize
 
 __all__ = ["solve"]

@@ -81,7 +81,7 @@ class Algorithm(Protocol):
         """Return the state after the plan was answered."""
         ...
 
-    def closing(self, state: State) -> Plan | None:
+    def final_plan(self, state: State) -> Plan | None:
         """Return the one-point plan that settles the solution's value, or None if it is settled."""
         ...
 

@@ -8,18 +8,18 @@ from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
-from szoht.core.distributions import Law, rows_per_block
+from szoht.core.distributions import Distribution, rows_per_block
 from szoht.core.random import Key, Purpose
 from szoht.core.sparse_vector import SparseVector
 from szoht.types import Indices, Vector
 
 __all__ = [
+    "ArrayDirections",
+    "DirectionSlice",
     "Directions",
-    "Drawn",
-    "Explicit",
     "Offsets",
-    "Part",
-    "draw_ahead",
+    "SampledDirections",
+    "prefetch",
     "weighted_sum",
 ]
 
@@ -58,34 +58,34 @@ class Directions(Protocol):
         """Yield the directions ``start`` to ``stop`` in order, in pieces of any length."""
         ...
 
-    def reuse(self, previous: "Directions | None") -> None:
+    def recycle(self, previous: "Directions | None") -> None:
         """Take over the memory of directions whose plan has been answered, if it fits."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawn:
+class SampledDirections:
     """Directions known by their address alone; a pickled copy carries no array.
 
     Any slice can be drawn without the others. What is drawn is kept as long as all directions
     together fit `CACHE_BYTES`; otherwise a slice is drawn again each time it is asked for.
     """
 
-    law: Law
+    distribution: Distribution
     key: Key
     d: int
     count: int
-    _kept: dict[int, Offsets] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _cache: dict[int, Offsets] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def block_rows(self) -> int:
         """How many directions share one address."""
-        return self.law.block_rows(self.d, self.count)
+        return self.distribution.block_rows(self.d, self.count)
 
     @property
     def kept(self) -> bool:
         """Whether what is drawn is kept."""
-        width = self.law.width(self.d)
+        width = self.distribution.width(self.d)
         arrays = 1 if width == self.d else 2  # values, and where they are
         return self.count * width * VALUE_BYTES * arrays <= CACHE_BYTES
 
@@ -98,49 +98,56 @@ class Drawn:
             yield Offsets(None if indices is None else indices[first:last], values[first:last])
 
     def _block(self, block: int, rows: int) -> Offsets:
-        if block in self._kept:
-            return self._kept[block]
+        if block in self._cache:
+            return self._cache[block]
         first = block * rows
         keep = self.kept
         out = (
-            self._room[first : first + rows] if keep else self._empty(min(rows, self.count - first))
+            self._buffer[first : first + rows]
+            if keep
+            else self._empty(min(rows, self.count - first))
         )
         generator = self.key.generator(Purpose.DIRECTIONS, block)
-        drawn = Offsets(self.law.draw(generator, d=self.d, out=out), out)
+        drawn = Offsets(self.distribution.draw(generator, d=self.d, out=out), out)
         if drawn.indices is not None:
             drawn.indices.flags.writeable = False
         if keep:
-            self._kept[block] = drawn
+            self._cache[block] = drawn
         return drawn
 
-    def reuse(self, previous: Directions | None) -> None:
+    def recycle(self, previous: Directions | None) -> None:
         """Take over the memory of directions whose plan has been answered, if it fits.
 
         Fetching fresh pages from the system costs as much as drawing the numbers. The previous
         directions stay usable: they would be drawn again.
         """
-        room = previous.__dict__.get("_room") if isinstance(previous, Drawn) else None
-        if room is not None and room.shape == (self.count, self.law.width(self.d)):
-            previous.__dict__["_kept"].clear()
-            self.__dict__["_room"] = previous.__dict__.pop("_room")
+        room = previous.__dict__.get("_buffer") if isinstance(previous, SampledDirections) else None
+        if room is not None and room.shape == (self.count, self.distribution.width(self.d)):
+            previous.__dict__["_cache"].clear()
+            self.__dict__["_buffer"] = previous.__dict__.pop("_buffer")
 
     @cached_property
-    def _room(self) -> Vector:
+    def _buffer(self) -> Vector:
         return self._empty(self.count)
 
     def _empty(self, rows: int) -> Vector:
-        return np.empty((rows, self.law.width(self.d)))
+        return np.empty((rows, self.distribution.width(self.d)))
 
     def __getstate__(self) -> dict[str, object]:
-        return {"law": self.law, "key": self.key, "d": self.d, "count": self.count}
+        return {
+            "distribution": self.distribution,
+            "key": self.key,
+            "d": self.d,
+            "count": self.count,
+        }
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        for name, value in {**state, "_kept": {}}.items():
+        for name, value in {**state, "_cache": {}}.items():
             object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Explicit:
+class ArrayDirections:
     """Directions given as arrays: row i is ``values[i]`` at coordinates ``indices[i]``."""
 
     d: int
@@ -162,15 +169,15 @@ class Explicit:
         if stop > start:
             yield Offsets(self.indices[start:stop], self.values[start:stop])
 
-    def reuse(self, previous: Directions | None) -> None:
+    def recycle(self, previous: Directions | None) -> None:
         """Nothing is drawn, so no memory is needed."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class DirectionSlice:
     """The directions ``start`` to ``start + count`` of others, under the same address."""
 
-    whole: Drawn
+    whole: SampledDirections
     start: int
     count: int
 
@@ -188,13 +195,13 @@ class Part:
         """Yield the directions ``start`` to ``stop`` of this part."""
         yield from self.whole.slices(self.start + start, self.start + stop)
 
-    def reuse(self, previous: Directions | None) -> None:
+    def recycle(self, previous: Directions | None) -> None:
         """Leave memory to the whole."""
 
 
-def draw_ahead(directions: Directions) -> Iterator[Offsets]:
+def prefetch(directions: Directions) -> Iterator[Offsets]:
     """Draw, a block at a time, what will be needed later and can be kept till then."""
-    if isinstance(directions, Drawn) and directions.kept:
+    if isinstance(directions, SampledDirections) and directions.kept:
         yield from directions.slices(0, directions.count)
 
 

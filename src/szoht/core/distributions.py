@@ -10,11 +10,11 @@ from szoht.core.random import draw_supports
 from szoht.types import Indices, Vector
 
 __all__ = [
-    "GaussianLaw",
-    "Law",
-    "OrthogonalLaw",
-    "RademacherLaw",
-    "SphereLaw",
+    "Distribution",
+    "GaussianDistribution",
+    "OrthogonalDistribution",
+    "RademacherDistribution",
+    "SphereDistribution",
     "rows_per_block",
 ]
 
@@ -27,7 +27,7 @@ def rows_per_block(width: int) -> int:
     return max(1, BLOCK_VALUES // width)
 
 
-class Law(Protocol):
+class Distribution(Protocol):
     """A distribution of directions. Frozen and small: it travels to workers instead of arrays."""
 
     def block_rows(self, d: int, count: int) -> int:
@@ -44,7 +44,7 @@ class Law(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SphereLaw:
+class SphereDistribution:
     """Unit vectors on random supports: E[u u^T] = I/d for every ``support_size``."""
 
     support_size: int
@@ -69,8 +69,8 @@ class SphereLaw:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OrthogonalLaw:
-    """Groups of orthonormal directions, each of them distributed as in `SphereLaw`.
+class OrthogonalDistribution:
+    """Groups of orthonormal directions, each of them distributed as in `SphereDistribution`.
 
     A group has m = floor(d / support_size) disjoint random supports, and up to ``support_size``
     orthonormal directions on each; direction i lies on support i mod m. With ``support_size = d``
@@ -103,7 +103,7 @@ class OrthogonalLaw:
         return np.tile(supports, (per_support, 1))[:count]
 
 
-class _Everywhere:
+class _DenseDistribution:
     """What laws have in common whose directions move all coordinates."""
 
     def block_rows(self, d: int, count: int) -> int:
@@ -117,7 +117,7 @@ class _Everywhere:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GaussianLaw(_Everywhere):
+class GaussianDistribution(_DenseDistribution):
     """Standard normal vectors: E[u u^T] = I."""
 
     def draw(self, generator: np.random.Generator, *, d: int, out: Vector) -> Indices | None:
@@ -128,7 +128,7 @@ class GaussianLaw(_Everywhere):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RademacherLaw(_Everywhere):
+class RademacherDistribution(_DenseDistribution):
     """Vectors of independent random signs: E[u u^T] = I, and every entry is +1 or -1."""
 
     def draw(self, generator: np.random.Generator, *, d: int, out: Vector) -> Indices | None:

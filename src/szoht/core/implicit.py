@@ -8,16 +8,16 @@ import numpy as np
 
 from szoht.core.directions import Directions, Offsets
 from szoht.core.distributions import rows_per_block
-from szoht.core.sparse_vector import Lookup, SparseVector
+from szoht.core.sparse_vector import ImplicitVector, SparseVector
 from szoht.types import Indices, Vector
 
-__all__ = ["HashedSigns", "Probe", "hash_of"]
+__all__ = ["ImplicitPoint", "ImplicitSigns", "hash_of"]
 
 NO_BIT = -1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class HashedSigns:
+class ImplicitSigns:
     """Random signs on one of ``buckets`` random parts of the space, and zeros elsewhere.
 
     A hash assigns a sign and a bucket to every coordinate. Direction r has these signs on bucket
@@ -27,7 +27,7 @@ class HashedSigns:
     An entry is worked out when it is looked up, so a direction is a few numbers whatever d is,
     and that is all that travels.
 
-    >>> directions = HashedSigns(
+    >>> directions = ImplicitSigns(
     ...     d=10**9,
     ...     seed=5,
     ...     buckets=1,
@@ -79,7 +79,7 @@ class HashedSigns:
             block = range(first, min(first + self.block_rows, stop))
             yield Offsets(None, np.array([self.entries(row, self._everywhere) for row in block]))
 
-    def reuse(self, previous: Directions | None) -> None:
+    def recycle(self, previous: Directions | None) -> None:
         """Nothing is stored, so no memory is needed."""
 
     @cached_property
@@ -88,14 +88,14 @@ class HashedSigns:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Probe(Lookup):
+class ImplicitPoint(ImplicitVector):
     """The point ``base + scale * direction``, of which any entry can be looked up: ``x[indices]``.
 
     It has no list of non-zeros: that would be as long as a bucket.
     """
 
     base: SparseVector
-    directions: HashedSigns
+    directions: ImplicitSigns
     row: int
     scale: float
 

@@ -4,14 +4,14 @@ from functools import cache
 
 import numpy as np
 
-__all__ = ["keep_freed_memory"]
+__all__ = ["raise_mmap_threshold"]
 
-LESSON_VALUES = 2**22 - 2**14
+FREED_VALUES = 2**22 - 2**14
 """Just under 32 MB, the largest block that glibc's allocator learns from."""
 
 
 @cache
-def keep_freed_memory() -> None:
+def raise_mmap_threshold() -> None:
     """Free one large block, once per process.
 
     glibc takes blocks above a threshold straight from the system and returns them when freed; the
@@ -19,4 +19,4 @@ def keep_freed_memory() -> None:
     more than filling them. It raises the threshold to the size of the largest block freed so far.
     The block is never touched, so this costs nothing; other allocators ignore it.
     """
-    np.empty(LESSON_VALUES)
+    np.empty(FREED_VALUES)

@@ -14,7 +14,7 @@ __all__ = ["HasValue", "Objective", "as_objective"]
 
 Call: TypeAlias = Callable[..., Any]
 
-POWERS = ("values", "along", "gradient", "n_samples", "stochastic")
+CAPABILITIES = ("values", "along", "gradient", "n_samples", "stochastic", "n_outputs")
 
 
 class HasValue(Protocol):
@@ -44,6 +44,9 @@ class Objective:
         The number of components of a finite sum; ``sample`` then is an array of their indices.
     stochastic : bool
         Whether ``value`` needs a sample.
+    n_outputs : int, optional
+        ``value`` returns an array of this many numbers, ``values`` and ``along`` one of shape
+        (m, n_outputs); None for plain numbers. Single outputs may be NaN.
     """
 
     value: Call
@@ -52,6 +55,7 @@ class Objective:
     gradient: Call | None = None
     n_samples: int | None = None
     stochastic: bool = False
+    n_outputs: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("value", "values", "along", "gradient"):
@@ -59,6 +63,8 @@ class Objective:
         if self.n_samples is not None:
             check_integer("n_samples", self.n_samples, low=1)
             object.__setattr__(self, "stochastic", True)
+        if self.n_outputs is not None:
+            check_integer("n_outputs", self.n_outputs, low=1)
 
 
 def as_objective(
@@ -140,7 +146,7 @@ def _check_callable(name: str, part: object, *, optional: bool) -> None:
 
 
 def _from_methods(source: HasValue) -> Objective:
-    powers = {name: getattr(source, name) for name in POWERS if hasattr(source, name)}
+    powers = {name: getattr(source, name) for name in CAPABILITIES if hasattr(source, name)}
     return Objective(value=source.value, **powers)
 
 

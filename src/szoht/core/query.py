@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from szoht.core.directions import Directions, Offsets
-from szoht.core.implicit import HashedSigns, Probe
+from szoht.core.implicit import ImplicitPoint, ImplicitSigns
 from szoht.core.sparse_vector import SparseVector
 from szoht.errors import CapabilityError
 from szoht.types import Mask, Sample, Vector
@@ -58,7 +58,7 @@ class Query:
     @property
     def by_lookup(self) -> bool:
         """Whether a point can only be looked up, ``x[indices]``, having too many non-zeros."""
-        return isinstance(self.base, SparseVector) and isinstance(self.directions, HashedSigns)
+        return isinstance(self.base, SparseVector) and isinstance(self.directions, ImplicitSigns)
 
     def offsets(self, start: int, stop: int) -> Iterator[Offsets]:
         """Yield the offsets from the base of points ``start`` to ``stop``, the base left out.
@@ -68,14 +68,15 @@ class Query:
         for scale, (indices, values) in self._pieces(start, stop):
             yield Offsets(indices, values * scale)
 
-    def each(self) -> Iterator[Vector]:
+    def each(self, start: int = 0, stop: int | None = None) -> Iterator[Vector]:
         """Yield the points one at a time, in memory that is theirs to keep and to change."""
+        stop = self.n_points if stop is None else stop
         if isinstance(self.base, SparseVector):
-            yield from self._sparse_points(0, self.n_points)
+            yield from self._sparse_points(start, stop)
             return
         rows = max(1, STACK_VALUES // self.base.size)
-        for start in range(0, self.n_points, rows):
-            yield from self.points(start, start + rows)
+        for first in range(start, stop, rows):
+            yield from self.points(first, min(first + rows, stop))
 
     def points(self, start: int = 0, stop: int | None = None) -> Vector:
         """Return the points ``start`` to ``stop`` as the rows of a dense array.
@@ -102,7 +103,7 @@ class Query:
     def _sparse_points(self, start: int, stop: int) -> Iterator[Vector]:
         if self.with_base and start == 0 and stop > 0:
             yield self.base
-        if isinstance(self.directions, HashedSigns):
+        if isinstance(self.directions, ImplicitSigns):
             yield from self._probes(self.directions, start, stop)
             return
         for scale, (indices, values) in self._pieces(start, stop):
@@ -111,11 +112,11 @@ class Query:
                 offset = SparseVector(self.base.size, where, entries)
                 yield self.base + cast(Vector, offset)
 
-    def _probes(self, directions: HashedSigns, start: int, stop: int) -> Iterator[Vector]:
+    def _probes(self, directions: ImplicitSigns, start: int, stop: int) -> Iterator[Vector]:
         assert isinstance(self.base, SparseVector), "a dense point is written out"  # noqa: S101
         for scale, low, high in self._ranges(start, stop):
             for row in range(low, high):
-                probe = Probe(base=self.base, directions=directions, row=row, scale=scale)
+                probe = ImplicitPoint(base=self.base, directions=directions, row=row, scale=scale)
                 yield cast(Vector, probe)
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[float, Offsets]]:
@@ -196,12 +197,15 @@ class Plan:
 class Answer:
     """The values of one query's points, NaN where the objective failed, and its gradient.
 
-    ``left_out`` marks points that nobody waited for; they are NaN and no failures.
+    ``left_out`` marks points that were not waited for; they are NaN and no failures. If the
+    objective has several outputs, they are the rows of ``outputs``, NaN in those that failed, and
+    ``values`` is NaN at points of which all outputs failed, else zero.
     """
 
     values: Vector
     gradient: Vector | None = None
     left_out: Mask | None = None
+    outputs: Vector | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -16,7 +16,7 @@ from szoht.types import Indices, Vector
 if TYPE_CHECKING:
     from scipy.sparse import coo_array
 
-__all__ = ["Lookup", "SparseVector", "as_point"]
+__all__ = ["ImplicitVector", "SparseVector", "as_point"]
 
 SHOWN_ENTRIES = 10
 
@@ -24,7 +24,7 @@ KEEP_ZERO = (np.absolute, np.negative, np.multiply, np.true_divide)
 """What leaves a zero zero, as long as any other operand is a number."""
 
 
-class Lookup(NDArrayOperatorsMixin):
+class ImplicitVector(NDArrayOperatorsMixin):
     """A vector that is known by its entries, ``v[indices]``, and never written out.
 
     NumPy is told so: what would need all the entries raises, and names the remedy.
@@ -75,7 +75,7 @@ class Lookup(NDArrayOperatorsMixin):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SparseVector(Lookup):
+class SparseVector(ImplicitVector):
     """A vector with ``values`` at ``indices`` and zeros elsewhere; immutable.
 
     Passed as ``x0`` it makes the iterates sparse: an iteration then costs the same whatever the

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.core.directions import Explicit
+from szoht.core.directions import ArrayDirections
 from szoht.core.query import Answer, Estimate, Plan
 from szoht.core.random import Key, Purpose, draw_supports
 from szoht.core.validation import check_integer
@@ -62,7 +62,7 @@ class Coordinate:
         generator = key.generator(Purpose.DIRECTIONS)
         chosen = draw_supports(generator, d=x.size, size=self.count or x.size, count=1)[0]
         indices = chosen[:, np.newaxis]
-        directions = Explicit(d=x.size, indices=indices, values=np.ones(indices.shape))
+        directions = ArrayDirections(d=x.size, indices=indices, values=np.ones(indices.shape))
         radius = at(self.mu, key.iteration, "mu")
         return difference_plan(x, sample, directions, radius=radius, central=self.central)
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from szoht.core.directions import Drawn
-from szoht.core.distributions import GaussianLaw
+from szoht.core.directions import SampledDirections
+from szoht.core.distributions import GaussianDistribution
 from szoht.core.query import Answer, Estimate, Plan
 from szoht.core.random import Key
 from szoht.estimators.differences import difference_plan, directional_estimate
@@ -60,7 +60,9 @@ class Gaussian:
         """Return the points of one estimate."""
         del memory
         count = count_at(self.q, key.iteration)
-        directions = Drawn(law=GaussianLaw(), key=key, d=x.size, count=count)
+        directions = SampledDirections(
+            distribution=GaussianDistribution(), key=key, d=x.size, count=count
+        )
         radius = at(self.mu, key.iteration, "mu")
         return difference_plan(x, sample, directions, radius=radius, central=self.central)
 

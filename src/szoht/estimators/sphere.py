@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from szoht.core.directions import Drawn
-from szoht.core.distributions import OrthogonalLaw, SphereLaw
+from szoht.core.directions import SampledDirections
+from szoht.core.distributions import OrthogonalDistribution, SphereDistribution
 from szoht.core.query import Answer, Estimate, Plan, Query
 from szoht.core.random import Key
 from szoht.core.validation import check_integer
@@ -82,8 +82,14 @@ class Sphere:
         """Return the points of one estimate."""
         del memory
         size = self.support_size or x.size
-        law = OrthogonalLaw(support_size=size) if self.orthogonal else SphereLaw(support_size=size)
-        directions = Drawn(law=law, key=key, d=x.size, count=count_at(self.q, key.iteration))
+        distribution = (
+            OrthogonalDistribution(support_size=size)
+            if self.orthogonal
+            else SphereDistribution(support_size=size)
+        )
+        directions = SampledDirections(
+            distribution=distribution, key=key, d=x.size, count=count_at(self.q, key.iteration)
+        )
         radius = at(self.mu, key.iteration, "mu")
         return difference_plan(x, sample, directions, radius=radius, central=self.central)
 

@@ -12,7 +12,7 @@ from szoht.algorithms.composite import check_sparse
 from szoht.core.algorithm import Algorithm, State
 from szoht.core.clock import Clock
 from szoht.core.directions import Directions
-from szoht.core.memory import keep_freed_memory
+from szoht.core.memory import raise_mmap_threshold
 from szoht.core.operator import Operator
 from szoht.core.query import Answer, Plan, one_point
 from szoht.core.random import as_seed
@@ -26,8 +26,8 @@ from szoht.errors import (
     ParameterError,
     RunFinishedError,
 )
-from szoht.evaluate import as_gradient, as_values
-from szoht.oracle import OnError
+from szoht.evaluation.evaluate import as_gradient, as_values
+from szoht.evaluation.oracle import OnError
 from szoht.result import (
     Counts,
     Failure,
@@ -98,7 +98,7 @@ class AskTell:
         callback: Callback | Iterable[Callback] | None = None,
         monitor: Callable[[Vector], float] | None = None,
     ) -> None:
-        keep_freed_memory()
+        raise_mmap_threshold()
         start = as_point("x0", x0)
         self.algorithm = build(
             method,
@@ -324,7 +324,9 @@ class AskTell:
     def _final_plan(self, status: Status) -> Plan | None:
         """Return what is measured last: after a time limit only a solution without a value."""
         timely = status is not Status.SECONDS or not self.algorithm.solution(self._state).exact
-        return self.algorithm.closing(self._state) if status.measures_solution and timely else None
+        return (
+            self.algorithm.final_plan(self._state) if status.measures_solution and timely else None
+        )
 
     def _verify(self, plan: Plan) -> Status | None:
         """Measure a point whose inferred value reaches the target, before believing it."""
@@ -350,7 +352,7 @@ class AskTell:
     def _prepare(self, plan: Plan) -> Plan:
         for query in plan.queries:
             if query.directions is not None:
-                query.directions.reuse(self._directions)
+                query.directions.recycle(self._directions)
                 self._directions = query.directions
         return plan
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from szoht.core.query import Answer, Plan
 from szoht.errors import ParameterError, RunMismatchError, SzohtError
-from szoht.pieces import Piece, PieceAnswer, assemble, first_points
+from szoht.evaluation.chunks import Chunk, ChunkValues, first_points, merge
 from szoht.result import Result, Status
 from szoht.run.ask_tell import AskTell
 from szoht.run.loop import loop
@@ -83,7 +83,7 @@ class Told:
 class _Pending(Exception):  # noqa: N818  (control flow)
     """A plan has points without a value."""
 
-    def __init__(self, plan: Plan, known: Iterable[PieceAnswer]) -> None:
+    def __init__(self, plan: Plan, known: Iterable[ChunkValues]) -> None:
         self.plan = plan
         self.known = known
         super().__init__()
@@ -110,20 +110,20 @@ class _Elsewhere:
         self,
         plan: Plan,
         *,
-        known: Mapping[Piece, PieceAnswer],
-        landed: Callable[[PieceAnswer], None],
+        known: Mapping[Chunk, ChunkValues],
+        on_chunk: Callable[[ChunkValues], None],
     ) -> Sequence[Answer]:
         """Return the answers, or raise `_Pending`."""
         answers, firsts = list(known.values()), first_points(plan)
         for reply in self.review(plan, known):
             if (new := self._taken(reply, _piece(firsts, reply.id.point))) is not None:
                 answers.append(new)
-                landed(new)
-        if sum(answer.piece.n_points for answer in answers) < plan.n_points:
+                on_chunk(new)
+        if sum(answer.chunk.n_points for answer in answers) < plan.n_points:
             raise _Pending(plan, answers)
-        return assemble(plan, answers)
+        return merge(plan, answers)
 
-    def review(self, plan: Plan, known: Mapping[Piece, PieceAnswer]) -> list[Reply]:
+    def review(self, plan: Plan, known: Mapping[Chunk, ChunkValues]) -> list[Reply]:
         """Compare replies with what is known; return the first to each point that is not."""
         values, new = _told(plan, known.values()), []
         for reply in self._replies.pop(self._sitting.round, []):
@@ -151,15 +151,15 @@ class _Elsewhere:
                 f"{reply.id} is {value!r} already; {reply.value!r} is ignored"
             )
 
-    def _taken(self, reply: Reply, piece: Piece) -> PieceAnswer | None:
+    def _taken(self, reply: Reply, piece: Chunk) -> ChunkValues | None:
         """Return the answer to be stored, None if the point is to be asked again."""
         if math.isfinite(reply.value):
             self._told.new += 1
-            return PieceAnswer(piece=piece, values=np.array([reply.value]))
+            return ChunkValues(chunk=piece, values=np.array([[reply.value]]))
         self._told.failed += 1
         reason = reply.error or f"the value is {reply.value}"
         self._sitting.report(Fault(reply.id.point, 1, reason))
-        return PieceAnswer(piece=piece, values=np.array([math.nan])) if self._skip else None
+        return ChunkValues(chunk=piece, values=np.array([[math.nan]])) if self._skip else None
 
 
 def begin(store: Store, run: AskTell, x0: Vector, *, limits: dict[str, Any]) -> str:
@@ -253,17 +253,17 @@ def _drive(again: AskTell, recorded: Recorded) -> _Pending | None:
     return None
 
 
-def _piece(firsts: list[int], place: int) -> Piece:
+def _piece(firsts: list[int], place: int) -> Chunk:
     """Return the piece that is one point of a plan, whose queries begin at ``firsts``."""
     query = bisect_right(firsts, place) - 1
-    return Piece(query, place - firsts[query], place - firsts[query] + 1)
+    return Chunk(query, place - firsts[query], place - firsts[query] + 1)
 
 
-def _told(plan: Plan, answers: Iterable[PieceAnswer]) -> dict[int, float]:
+def _told(plan: Plan, answers: Iterable[ChunkValues]) -> dict[int, float]:
     """Return the values that are known, by the place of their points in the plan."""
     firsts = first_points(plan)
     return {
-        firsts[known.piece.query] + known.piece.start + i: float(value)
+        firsts[known.chunk.query] + known.chunk.start + i: float(value)
         for known in answers
-        for i, value in enumerate(known.values)
+        for i, value in enumerate(known.values[:, 0])
     }

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from szoht.core.query import Answer, Plan
 from szoht.errors import StoreWriteError
-from szoht.oracle import Oracle, PointFailure
+from szoht.evaluation.oracle import Oracle, PointFailure
 from szoht.result import Failure, Result, Status
 from szoht.run.ask_tell import AskTell
 from szoht.store import RunOver, Sitting, recording
@@ -39,12 +39,12 @@ def drive(run: AskTell, oracle: Oracle, sitting: Sitting | None = None) -> Resul
         result = loop(run, oracle)
     else:
         with recording(oracle, sitting, run) as recorded:
-            if oracle.dispatcher is not None:
-                oracle.dispatcher.on_fault = recorded.note
+            if oracle.scheduler is not None:
+                oracle.scheduler.on_retry = recorded.note
             result = replace(loop(run, recorded), run=sitting.name)
-    if oracle.dispatcher is None:
+    if oracle.scheduler is None:
         return result
-    return replace(result, faults=oracle.dispatcher.faults)
+    return replace(result, faults=oracle.scheduler.faults)
 
 
 def _describe(failed: PointFailure, run: AskTell) -> Failure:

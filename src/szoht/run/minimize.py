@@ -13,10 +13,10 @@ from szoht.core.algorithm import Algorithm
 from szoht.core.objective import Call, HasValue, Objective, as_objective
 from szoht.core.operator import Operator
 from szoht.core.sparse_vector import as_point
-from szoht.executors.base import Executor
-from szoht.executors.staff import choose_staff
-from szoht.oracle import OnError, Oracle, check_capabilities
-from szoht.programs import Program
+from szoht.evaluation.executors.base import Executor
+from szoht.evaluation.executors.config import resolve_executor
+from szoht.evaluation.oracle import OnError, Oracle, check_capabilities
+from szoht.evaluation.programs import Program
 from szoht.result import Result
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, ProgressBar, as_callbacks
@@ -162,7 +162,7 @@ def minimize(
         gradient=gradient,
         along=along,
     )
-    staff = choose_staff(
+    config = resolve_executor(
         workers=workers,
         executor=executor,
         timeout=timeout,
@@ -194,9 +194,9 @@ def minimize(
             monitor=monitor,
         )
         check_capabilities(objective, run.algorithm, run.ask())
-        if staff is not None:
-            dispatcher = stack.enter_context(staff.at_work(objective))
-            oracle = replace(oracle, dispatcher=dispatcher)
+        if config is not None:
+            scheduler = stack.enter_context(config.open(objective))
+            oracle = replace(oracle, scheduler=scheduler)
             oracle.warn_of_idle_workers(run.ask())
         if bar is not None:
             bar.expect(run.query_limit)

@@ -10,10 +10,10 @@ from typing import Any, cast
 from szoht.core.algorithm import Algorithm
 from szoht.core.objective import Call, HasValue, Objective, as_objective
 from szoht.errors import ParameterError, RunMismatchError, StartWarning
-from szoht.executors.base import Executor
-from szoht.executors.staff import choose_staff
-from szoht.oracle import OnError, Oracle
-from szoht.programs import Program
+from szoht.evaluation.executors.base import Executor
+from szoht.evaluation.executors.config import resolve_executor
+from szoht.evaluation.oracle import OnError, Oracle
+from szoht.evaluation.programs import Program
 from szoht.result import Result
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, ProgressBar, as_callbacks
@@ -106,7 +106,7 @@ def resume(
         "max_seconds": max_seconds,
         "target": target,
     }
-    staff = choose_staff(
+    config = resolve_executor(
         workers=workers,
         executor=executor,
         timeout=timeout,
@@ -136,9 +136,9 @@ def resume(
             if sitting.extended and isinstance(error.__cause__, ParameterError):
                 raise error.__cause__ from None  # it is about the limits given here
             raise
-        if staff is not None:
-            dispatcher = stack.enter_context(staff.at_work(objective))
-            oracle = replace(oracle, dispatcher=dispatcher)
+        if config is not None:
+            scheduler = stack.enter_context(config.open(objective))
+            oracle = replace(oracle, scheduler=scheduler)
         if bar is not None:
             bar.expect(again.query_limit)
             stack.enter_context(bar)

@@ -84,10 +84,11 @@ def connect(path: Path, *, create: bool) -> tuple[sqlite3.Connection, bool]:
     A file that is not a store, or a damaged one, is found out by reading alone. A store that may
     not be written, or that lies in a folder where SQLite may not put its own files, can be read.
     """
-    if _is_known(path, create=create):
-        check_header(path)
-        roll_back(path)
-    known = _is_known(path, create=create)
+    with reading(path):
+        if _is_known(path, create=create):
+            check_header(path)
+            roll_back(path)
+        known = _is_known(path, create=create)
     if not known:
         _check_new(path, create=create)
     else:
@@ -168,9 +169,11 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into ours while reading."""
+    """Turn errors of SQLite and of the system into ours while reading."""
     try:
         yield
+    except PermissionError as error:
+        raise StoreError(f"The run store {path} cannot be read: {error.strerror}.") from error
     except sqlite3.OperationalError as error:
         raise StoreError(f"The run store {path} cannot be read: {error}.") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -211,10 +214,11 @@ def _create(connection: sqlite3.Connection) -> None:
     """Write the schema in one transaction, so that a store is whole or not there."""
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone() == (0,):
-        for statement in SCHEMA:
-            connection.execute(statement)
+        # first, so that whatever a kill leaves is known to be ours and can be rolled back
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
+        for statement in SCHEMA:
+            connection.execute(statement)
     connection.execute("COMMIT")
 
 

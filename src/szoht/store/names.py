@@ -9,7 +9,9 @@ neither written to a file nor made from one.
 import importlib
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, get_origin
+
+import numpy as np
 
 from szoht.errors import EncodingError
 
@@ -75,7 +77,7 @@ PATHS: Mapping[str, Mapping[str, str]] = {
     },
     "": {
         "measured": "szoht.core.algorithm:Measured",
-        "program": "szoht.programs:Program",
+        "program": "szoht.evaluation.programs:Program",
         "sparse_vector": "szoht.core.sparse_vector:SparseVector",
     },
 }
@@ -172,8 +174,11 @@ def belongs(name: str, place: Any) -> bool:
     """Tell whether a record may stand where a field is annotated with the class ``place``.
 
     Protocols are fulfilled by the classes listed under them, not by whatever has their methods: a
-    `Program` can be called like a schedule, and must never be called as one.
+    `Program` can be called like a schedule, and must never be called as one. Where an array
+    belongs, a sparse vector may stand in for it.
     """
+    if get_origin(place) is np.ndarray:
+        return name == "sparse_vector"
     if getattr(place, "_is_protocol", False):
         return name in PATHS.get(SAME_PLACE.get(place.__name__, place.__name__), {})
     return isinstance(place, type) and issubclass(find_class(name)[1], place)

@@ -9,9 +9,8 @@ from typing import Any, Self, cast, get_type_hints
 from szoht._version import __version__
 from szoht.algorithms.registry import revision
 from szoht.core.algorithm import Algorithm
-from szoht.core.sparse_vector import SparseVector
 from szoht.errors import EncodingError, RunMismatchError
-from szoht.programs import Program
+from szoht.evaluation.programs import Program
 from szoht.stopping import Rule
 from szoht.store.codec import Encoded, decode, decode_entries, encode
 from szoht.store.fingerprint import describe, same
@@ -38,7 +37,7 @@ class Settings:
     algorithm: str
     method: Algorithm | None
     revisions: dict[str, int] = field(default_factory=dict)
-    x0: Vector | SparseVector
+    x0: Vector
     seed: int
     limits: dict[str, float | None]
     stop: Rule | None

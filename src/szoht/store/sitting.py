@@ -16,10 +16,10 @@ from szoht.core.query import Plan
 from szoht.core.sparse_vector import SparseVector
 from szoht.core.validation import frozen
 from szoht.errors import RunMismatchError
-from szoht.pieces import Piece, PieceAnswer, first_points
+from szoht.evaluation.chunks import Chunk, ChunkValues, first_points
 from szoht.result import Status
 from szoht.store import locking
-from szoht.store.database import damaged, reading, transaction
+from szoht.store.database import BUSY_SECONDS, damaged, reading, transaction
 from szoht.store.settings import Settings
 from szoht.store.snapshots import Snapshot
 from szoht.types import Vector
@@ -52,7 +52,7 @@ class Fault(NamedTuple):
 class Round(NamedTuple):
     """What is known of a round: durable answers, and the clock when it was complete, if it was."""
 
-    known: dict[Piece, PieceAnswer]
+    known: dict[Chunk, ChunkValues]
     seconds: float | None
 
 
@@ -89,7 +89,7 @@ class Sitting:
         self._snapshot: Snapshot | None = None
         self._digest: int | None = None
         self._superseded: int | None = None
-        self._answers: list[PieceAnswer] = []
+        self._answers: list[ChunkValues] = []
         self._faults: list[Fault] = []
         self._committed = time.monotonic()
         self._pause = COMMIT_SECONDS
@@ -124,13 +124,13 @@ class Sitting:
         seconds = row[1]
         if seconds is not None and not (isinstance(seconds, float) and 0 <= seconds < math.inf):
             raise damaged(self._path, f"the time of round {self.round} of run {self.name}")
-        known = {answer.piece: answer for answer in self._stored(plan)}
+        known = {answer.chunk: answer for answer in self._stored(plan)}
         answered = sum(piece.n_points for piece in known)
         if seconds is not None and plan.n_points > answered * MOST_LEFT_OUT:
             raise damaged(self._path, f"round {self.round} of run {self.name} has few answers")
         return Round(known, seconds)
 
-    def add(self, answer: PieceAnswer) -> None:
+    def add(self, answer: ChunkValues) -> None:
         """Take a new answer; it is durable when `settle` returns, if not sooner."""
         self._answers.append(answer)
         if time.monotonic() - self._committed >= self._pause:
@@ -174,7 +174,12 @@ class Sitting:
     def finish(self, status: Status) -> None:
         """Write down how the run ended, and whatever still waits."""
         self.status = status
-        self._commit("UPDATE runs SET status = ? WHERE number = ?", (status.name, self._number))
+        if status is Status.STORE:  # after one wait for another process in vain, no second one
+            self._connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            self._commit("UPDATE runs SET status = ? WHERE number = ?", (status.name, self._number))
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
 
     @property
     def _here(self) -> tuple[int, int]:
@@ -235,7 +240,7 @@ class Sitting:
                 "the machine where it began."
             )
 
-    def _stored(self, plan: Plan) -> Iterator[PieceAnswer]:
+    def _stored(self, plan: Plan) -> Iterator[ChunkValues]:
         with reading(self._path):
             rows = self._connection.execute(
                 'SELECT query, start, stop, "values", gradient, crc FROM answers '
@@ -248,8 +253,8 @@ class Sitting:
             whole = _fits(plan, firsts, place, values, gradient)
             if not whole or crc != _crc(*place, values, gradient):
                 raise damaged(self._path, f"an answer of round {self.round} of run {self.name}")
-            yield PieceAnswer(
-                piece=Piece(*place),
+            yield ChunkValues(
+                chunk=Chunk(*place),
                 values=_floats(values),
                 gradient=None if gradient is None else _floats(gradient),
             )
@@ -290,11 +295,14 @@ def _fits(
         return False
     size = plan.queries[query].base.size
     slope_fits = gradient is None or (isinstance(gradient, bytes) and len(gradient) == 8 * size)
-    return slope_fits and isinstance(values, bytes) and len(values) == 8 * (stop - start)
+    whole = (
+        isinstance(values, bytes) and len(values) > 0 and len(values) % (8 * (stop - start)) == 0
+    )
+    return slope_fits and whole
 
 
-def _row(answer: PieceAnswer) -> tuple[object, ...]:
-    piece = answer.piece
+def _row(answer: ChunkValues) -> tuple[object, ...]:
+    piece = answer.chunk
     values = _bytes(answer.values)
     gradient = None if answer.gradient is None else _bytes(answer.gradient)
     place = (piece.query, piece.start, piece.stop)

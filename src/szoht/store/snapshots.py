@@ -14,7 +14,7 @@ from szoht.types import Vector
 
 __all__ = ["Snapshot", "read_summary", "take"]
 
-ENTRIES = {"iteration": int, "x": Vector | SparseVector, "best": Measured | None}
+ENTRIES = {"iteration": int, "x": Vector, "best": Measured | None}
 """What is written and read. Version 0.1 wrote all of a state, of which the rest is ignored."""
 
 

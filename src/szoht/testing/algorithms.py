@@ -7,7 +7,7 @@ import numpy as np
 
 from szoht.core.algorithm import Algorithm, State
 from szoht.core.objective import Objective
-from szoht.oracle import Oracle
+from szoht.evaluation.oracle import Oracle
 from szoht.result import Progress, Result
 from szoht.run.ask_tell import AskTell
 from szoht.run.minimize import minimize

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from szoht.errors import AnswerShapeError
-from szoht.executors.base import Executor
+from szoht.evaluation.executors.base import Executor
 from szoht.result import Faults, Result, Status
 from szoht.run.minimize import minimize
 from szoht.types import Sample, Vector

@@ -5,7 +5,7 @@ import pytest
 
 from algorithms.vertex.problem import bent
 from szoht import SparseBox, algorithms, minimize
-from szoht.algorithms.vertex.box_vertices import Corners
+from szoht.algorithms.vertex.box_vertices import BoxVertices
 from szoht.algorithms.vertex.corner_search import Held
 from szoht.algorithms.vertex.slope_model import SlopePrior
 from szoht.errors import ParameterError
@@ -123,7 +123,7 @@ def test_an_exchange_lowers_the_model_as_much_as_any_of_its_size():
     rng = np.random.default_rng(7)
     slopes, units = rng.standard_normal(20_000), rng.permutation(20_000)[:2_000]
     search = algorithms.corner_search(constraint=SparseBox(2_000, low=-1.0, high=1.0))
-    corners = Corners.of(search.operator, 20_000)
+    corners = BoxVertices.of(search.operator, 20_000)
     x = np.zeros(20_000)
     x[units] = rng.choice([-1.0, 1.0], 2_000)
     # some of them are better than any that could come in

@@ -10,7 +10,7 @@ from szoht.errors import ParameterError
 from szoht.operators import GroupSparse, Operator, SparseBox
 from szoht.types import Indices, Vector
 
-__all__ = ["Corners", "check_box"]
+__all__ = ["BoxVertices", "check_box"]
 
 
 def check_box(operator: Operator, method: str) -> SparseBox | GroupSparse:
@@ -26,7 +26,7 @@ def check_box(operator: Operator, method: str) -> SparseBox | GroupSparse:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Corners:
+class BoxVertices:
     """The box, and which coordinates are one unit: a coordinate, or a group of them."""
 
     low: Vector

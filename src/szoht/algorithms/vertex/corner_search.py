@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from szoht.algorithms.defaults import pick_operator
-from szoht.algorithms.generator import Conversation, Notebook, Scripted
-from szoht.algorithms.vertex.box_vertices import Corners, check_box
+from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext, Steps
+from szoht.algorithms.vertex.box_vertices import BoxVertices, check_box
 from szoht.algorithms.vertex.slope_model import SlopeModel, SlopePrior
 from szoht.algorithms.vertex.sparse_rs import exchange
 from szoht.core.query import Plan
@@ -37,7 +37,7 @@ class Held(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class CornerSearch(Scripted):
+class CornerSearch(GeneratorAlgorithm):
     """Thompson sampling over corners; see `corner_search`."""
 
     operator: SparseBox | GroupSparse
@@ -62,32 +62,32 @@ class CornerSearch(Scripted):
         del seed
         return None if n_samples is None else np.arange(n_samples)
 
-    def script(self, notebook: Notebook) -> Conversation:
+    def steps(self, context: SolverContext) -> Steps[None]:
         """Measure zero and a first guess, then exchange units of the best point."""
-        d = notebook.x.size
+        d = context.x.size
         self._check_grid(d)
-        corners = Corners.of(self.operator, d)
-        generator = notebook.key().generator(Purpose.DIRECTIONS)
+        corners = BoxVertices.of(self.operator, d)
+        generator = context.key().generator(Purpose.DIRECTIONS)
         model = self._model(d)
         zero = np.zeros(d)
         tried = self._first(corners, model.draw(generator))
-        at_zero, answer = yield Plan(queries=(notebook.query(zero), notebook.query(tried.x)))
+        at_zero, answer = yield Plan(queries=(context.query(zero), context.query(tried.x)))
         level, value = float(at_zero.values[0]), float(answer.values[0])
-        notebook.note(zero, level)
+        context.note(zero, level)
         held, best, in_vain = tried, math.inf, 0
         while True:
-            notebook.note(tried.x, value)
+            context.note(tried.x, value)
             if not math.isnan(value - level):
                 model.add(tried.x, value - level)
             in_vain += 1
             if value < best:  # NaN is never better
                 held, best, in_vain = tried, value, 0
-            notebook.move(held.x, best if math.isfinite(best) else math.nan)
+            context.move(held.x, best if math.isfinite(best) else math.nan)
             if in_vain > PATIENCE and generator.random() < 1 / 2:
                 tried = self._anywhere(corners, generator, held, in_vain)
             else:
                 tried = self._guided(corners, model.draw(generator), held, in_vain)
-            (answer,) = yield Plan(queries=(notebook.query(tried.x),))
+            (answer,) = yield Plan(queries=(context.query(tried.x),))
             value = float(answer.values[0])
 
     def _model(self, d: int) -> SlopeModel:
@@ -96,14 +96,14 @@ class CornerSearch(Scripted):
         )
         return SlopeModel(prior=prior, noise=self.noise, window=self.window)
 
-    def _first(self, corners: Corners, slopes: Vector) -> Held:
+    def _first(self, corners: BoxVertices, slopes: Vector) -> Held:
         """Take the k units that lower the linear model most."""
         corner, gains = _best_corner(corners, slopes)
         units = np.argsort(-gains, kind="stable")[: self.operator.k]
         nothing = units[:0]
         return Held(corners.exchanged(np.zeros(slopes.size), nothing, units, corner), units)
 
-    def _guided(self, corners: Corners, slopes: Vector, held: Held, in_vain: int) -> Held:
+    def _guided(self, corners: BoxVertices, slopes: Vector, held: Held, in_vain: int) -> Held:
         """Exchange the units that do least, by the model, for those that would do most.
 
         At least one is exchanged or, if all units are in use, set to another corner.
@@ -122,7 +122,7 @@ class CornerSearch(Scripted):
         return _exchanged(corners, held, order[swap], best[swap], corner)
 
     def _anywhere(
-        self, corners: Corners, generator: np.random.Generator, held: Held, in_vain: int
+        self, corners: BoxVertices, generator: np.random.Generator, held: Held, in_vain: int
     ) -> Held:
         """Exchange units drawn uniformly; corners too, but none that changes nothing."""
         size = self._size(in_vain)
@@ -145,14 +145,14 @@ class CornerSearch(Scripted):
             )
 
 
-def _best_corner(corners: Corners, slopes: Vector) -> tuple[Vector, Vector]:
+def _best_corner(corners: BoxVertices, slopes: Vector) -> tuple[Vector, Vector]:
     """Return the corner of each coordinate that lowers <slopes, x>, and by how much per unit."""
     corner = np.where(slopes > 0, corners.low, corners.high)
     return corner, corners.per_unit(-slopes * corner)
 
 
 def _exchanged(
-    corners: Corners, held: Held, places: Indices, into: Indices, corner: Vector
+    corners: BoxVertices, held: Held, places: Indices, into: Indices, corner: Vector
 ) -> Held:
     units = held.units.copy()
     units[places] = into

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from szoht.algorithms.defaults import pick_operator
-from szoht.algorithms.generator import Conversation, Notebook, Scripted
-from szoht.algorithms.vertex.box_vertices import Corners, check_box
+from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext, Steps
+from szoht.algorithms.vertex.box_vertices import BoxVertices, check_box
 from szoht.core.query import Plan
 from szoht.core.random import Purpose
 from szoht.core.validation import check_integer, check_real
@@ -49,7 +49,7 @@ def exchange(
 
 
 @dataclass(frozen=True, kw_only=True)
-class SparseRS(Scripted):
+class SparseRS(GeneratorAlgorithm):
     """Random search over k units at corners; see `sparse_rs`."""
 
     operator: SparseBox | GroupSparse
@@ -61,24 +61,24 @@ class SparseRS(Scripted):
         del seed
         return None if n_samples is None else np.arange(n_samples)
 
-    def script(self, notebook: Notebook) -> Conversation:
+    def steps(self, context: SolverContext) -> Steps[None]:
         """Exchange some of the k units; keep what is better."""
-        corners = Corners.of(self.operator, notebook.x.size)
-        generator = notebook.key().generator(Purpose.DIRECTIONS)
+        corners = BoxVertices.of(self.operator, context.x.size)
+        generator = context.key().generator(Purpose.DIRECTIONS)
         chosen = generator.choice(corners.n_units, self.operator.k, replace=False)
-        nothing = np.zeros(notebook.x.size)
+        nothing = np.zeros(context.x.size)
         x = self._moved(generator, corners, nothing, chosen[:0], chosen)
         best = math.inf
         candidate, units = x, chosen
         iteration = 0
         while True:
-            (answer,) = yield Plan(queries=(notebook.query(candidate),))
+            (answer,) = yield Plan(queries=(context.query(candidate),))
             value = float(answer.values[0])
-            notebook.note(candidate, value)
+            context.note(candidate, value)
             if iteration == 0 or value < best:  # NaN is never better
                 x, chosen = candidate, units
                 best = math.inf if math.isnan(value) else value
-            notebook.move(x, best if math.isfinite(best) else math.nan)
+            context.move(x, best if math.isfinite(best) else math.nan)
             iteration += 1
             part = self.share * exchange_share(iteration, self.horizon)
             size = max(int(part * self.operator.k), 1)
@@ -89,7 +89,7 @@ class SparseRS(Scripted):
 
     @staticmethod
     def _moved(
-        generator: np.random.Generator, corners: Corners, x: Vector, out: Indices, into: Indices
+        generator: np.random.Generator, corners: BoxVertices, x: Vector, out: Indices, into: Indices
     ) -> Vector:
         corner = np.zeros_like(x)
         there = corners.coordinates(into)

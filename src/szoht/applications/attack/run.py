@@ -27,7 +27,7 @@ from szoht.applications.attack.result import AttackResult, AttackStatus
 from szoht.core.algorithm import Algorithm
 from szoht.core.objective import as_objective
 from szoht.errors import EvaluationError, ParameterError
-from szoht.oracle import Oracle
+from szoht.evaluation.oracle import Oracle
 from szoht.result import Result, Status
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import ProgressBar

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import closing
 from itertools import pairwise
 
 import numpy as np
@@ -17,10 +18,8 @@ import workloads
 from szoht import Status, errors, minimize
 from szoht.core.objective import as_objective
 from szoht.core.query import one_point
+from szoht.evaluation.chunks import Chunk
 from szoht.executors import Dask, Processes, Ray, Threads
-from szoht.executors.parcel import pack_objective
-from szoht.executors.processes import ProcessCrew
-from szoht.pieces import Piece
 from szoht.result import Faults
 
 D = workloads.D
@@ -109,7 +108,8 @@ def test_pieces_that_always_kill_their_worker(on_error):
     else:
         assert result.status is Status.QUERIES
         assert 1 <= result.counts.failures <= 3
-        assert result.faults == Faults(died=2 * result.counts.failures)
+        # and at most once more in each plan, with others, so that it was not known which of them
+        assert 0 <= result.faults.died - 2 * result.counts.failures <= 2
 
 
 @pytest.mark.parametrize("executor", [Threads(2), Processes(2)], ids=str)
@@ -132,19 +132,17 @@ def test_no_retry_means_none(tmp_path):
 def test_a_retry_goes_elsewhere():
     """With two processes, the one that failed does not get the piece again."""
     seen = []
-
-    crew = ProcessCrew(pack_objective(as_objective(workloads.quadratic)), 2)
-    try:
-        while crew.size < 2:
-            crew.wait(10)
-        crew.brief(one_point(np.zeros(D), None))
-        for ticket in range(6):
-            crew.submit(ticket, [Piece(0, 0, 1)], after=ticket - 1 if ticket else None)
-            seen.append(id(crew._places[ticket]))
-            while not any(report.over for report in crew.wait(10)):
-                pass
-    finally:
-        crew.close()
+    with closing(Processes(2).open(as_objective(workloads.process_id))) as pool:
+        pool.set_plan(one_point(np.zeros(D), None))
+        chunks = (Chunk(0, 0, 1),)
+        pool.submit(pool.task(0, chunks, None)).result(60)
+        while len(pool._idle) < 2:  # until the other process has started too
+            time.sleep(0.01)
+        for number in range(1, 7):
+            (part,) = pool.submit(pool.task(number, chunks, number - 1)).result(60)
+            seen.append(part.values.item())
+            while len(pool._idle) < 2:
+                time.sleep(0.001)
     assert all(one != other for one, other in pairwise(seen))
 
 
@@ -190,7 +188,7 @@ def test_interrupts_end_cleanly_with_the_best_point(executor):
 
 
 def test_a_function_that_cannot_be_sent(monkeypatch):
-    monkeypatch.setattr("szoht.executors.parcel.find_spec", lambda name: None)
+    monkeypatch.setattr("szoht.evaluation.executors.wire.find_spec", lambda name: None)
     with pytest.raises(errors.ParameterTypeError, match=r"<lambda>.*top level.*Threads\(n\)"):
         run(lambda x: 0.0, workers=1)
 

@@ -4,8 +4,9 @@ import pickle
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -14,16 +15,17 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from szoht.core.memory import keep_freed_memory
+from szoht.core.memory import raise_mmap_threshold
 from szoht.core.objective import Objective
 from szoht.core.query import Plan, Query
 from szoht.core.validation import frozen
 from szoht.errors import AnswerShapeError, EvaluationError, ParameterTypeError
-from szoht.evaluate import evaluate, raised
-from szoht.pieces import Piece, PieceAnswer
+from szoht.evaluation.chunks import Chunk, ChunkValues
+from szoht.evaluation.evaluate import evaluate_chunk, failed_chunk, raised
+from szoht.evaluation.program_folders import TaskCancelled, task_scope
 from szoht.types import Vector
 
-__all__ = ["Desk", "desk_of_this_thread", "load_objective", "pack", "pack_objective", "unpack"]
+__all__ = ["Task", "WorkerContext", "load_objective", "pack", "pack_objective", "unpack"]
 
 Packed: TypeAlias = Vector | tuple[int, NDArray[np.signedinteger], Vector]
 
@@ -50,13 +52,13 @@ def pack(plan: Plan) -> bytes:
     return pickle.dumps((rows, plan.stage), protocol=pickle.HIGHEST_PROTOCOL)
 
 
-def unpack(parcel: bytes) -> Plan:
+def unpack(packed: bytes) -> Plan:
     """Return the plan that was packed."""
-    rows, stage = pickle.loads(parcel)  # noqa: S301  (from our own process, never from a file)
+    rows, stage = pickle.loads(packed)  # noqa: S301  (from our own process, never from a file)
     bases: dict[int, Vector] = {}
     queries = []
-    for packed, sample, directions, radius, with_base, mirrored, gradient in rows:
-        base = bases.setdefault(id(packed), _dense(packed))
+    for point, sample, directions, radius, with_base, mirrored, gradient in rows:
+        base = bases.setdefault(id(point), _dense(point))
         queries.append(
             Query(
                 base=base,
@@ -101,55 +103,74 @@ def load_objective(packed: bytes) -> Objective:
     return objective
 
 
-class Desk:
-    """What one worker needs at hand: the objective, and a plan of its own.
+class WorkerContext:
+    """What one worker keeps: the objective, and a plan of its own.
 
-    Its own, because directions are drawn where they are used and kept for the next piece.
+    Its own, because directions are drawn where they are used and kept for the next chunk.
     """
 
     def __init__(self, objective: Objective) -> None:
-        keep_freed_memory()
+        raise_mmap_threshold()
         self.objective = objective
-        self.number = -1
+        self.plan_number = -1
         self._plan: Plan | None = None
 
-    def brief(self, number: int, parcel: bytes) -> None:
-        """Take plan ``number`` as the one to work on."""
-        if number != self.number:
-            self._plan, self.number = unpack(parcel), number
+    def set_plan(self, number: int, packed: bytes) -> None:
+        """Take plan ``number`` as the one that the chunks to come are about."""
+        if number != self.plan_number:
+            self._plan, self.plan_number = unpack(packed), number
 
-    def evaluate(self, piece: Piece) -> PieceAnswer:
-        """Evaluate a piece; whatever goes wrong is in the answer, ready for travelling."""
-        assert self._plan is not None, "a worker is briefed before it is asked"  # noqa: S101
+    def evaluate(self, chunk: Chunk) -> ChunkValues:
+        """Evaluate a chunk; whatever goes wrong is in the values, ready for travelling."""
+        assert self._plan is not None, "a worker has a plan before it gets chunks"  # noqa: S101
         try:
-            answer = evaluate(self.objective, self._plan, piece)
+            part = evaluate_chunk(self.objective, self._plan, chunk)
         except AnswerShapeError as error:
-            nothing = np.full(piece.n_points, np.nan)
-            answer = PieceAnswer(piece=piece, values=nothing, error=raised(error), cause=error)
-        if answer.cause is None:
-            return answer
-        return replace(answer, cause=_portable(answer.cause))
+            part = failed_chunk(chunk, self.objective, raised(error), error)
+        return part if part.cause is None else replace(part, cause=_portable(part.cause))
 
 
-_AT_HAND = threading.local()
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """Some chunks of a plan, and all that is needed to evaluate them: call it, anywhere.
+
+    ``number`` tells the tasks of a run apart. ``after`` is the number of an earlier task that
+    failed with these chunks, if there was one, for pools that can choose another worker.
+    """
+
+    run: str
+    number: int
+    chunks: tuple[Chunk, ...]
+    after: int | None
+    plan_number: int
+    plan: bytes
+    objective: Objective | bytes
+
+    def __call__(self, is_cancelled: Callable[[], bool] | None = None) -> tuple[ChunkValues, ...]:
+        """Return the values of the chunks; fewer, if the task was cancelled.
+
+        ``is_cancelled`` is asked while a `Program` runs, where the task cannot be ended otherwise.
+        """
+        if isinstance(self.objective, Objective):
+            context = WorkerContext(self.objective)
+        else:
+            context = _context_of_this_thread(self.run, self.objective)
+        context.set_plan(self.plan_number, self.plan)
+        parts: list[ChunkValues] = []
+        with task_scope(self.run, self.number, is_cancelled), suppress(TaskCancelled):
+            parts.extend(context.evaluate(chunk) for chunk in self.chunks)
+        return tuple(parts)
 
 
-def desk_of_this_thread(token: str, objective: bytes) -> Desk:
-    """Return the desk of a worker that keeps no state of its own; ``token`` names the run."""
-    if getattr(_AT_HAND, "token", None) != token:
-        _AT_HAND.desk = Desk(load_objective(objective))
-        _AT_HAND.token = token
-    desk: Desk = _AT_HAND.desk
-    return desk
+_contexts = threading.local()
 
 
-def work(
-    token: str, objective: bytes, number: int, parcel: bytes, pieces: Sequence[Piece]
-) -> tuple[PieceAnswer, ...]:
-    """Evaluate pieces in a worker of somebody else's; everything needed comes with the call."""
-    desk = desk_of_this_thread(token, objective)
-    desk.brief(number, parcel)
-    return tuple(desk.evaluate(piece) for piece in pieces)
+def _context_of_this_thread(run: str, objective: bytes) -> WorkerContext:
+    """Return what a worker elsewhere keeps from one task of a run to the next."""
+    if getattr(_contexts, "run", None) != run:
+        _contexts.context, _contexts.run = WorkerContext(load_objective(objective)), run
+    context: WorkerContext = _contexts.context
+    return context
 
 
 def _sparse(base: Vector) -> Packed:

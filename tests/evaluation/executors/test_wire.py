@@ -1,6 +1,7 @@
 """What travels: base points once per iteration and worker, addresses and scalars, and no more."""
 
 import pickle
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -8,11 +9,11 @@ import pytest
 import workloads
 from szoht import AskTell, algorithms
 from szoht.core.objective import as_objective
-from szoht.executors.dispatch import Dispatcher
-from szoht.executors.parcel import pack, pack_objective, unpack
-from szoht.executors.processes import ProcessCrew
-from szoht.oracle import Oracle
-from szoht.pieces import Piece
+from szoht.evaluation.chunks import Chunk
+from szoht.evaluation.executors.scheduler import Scheduler
+from szoht.evaluation.executors.wire import pack, unpack
+from szoht.evaluation.oracle import Oracle
+from szoht.executors import Processes
 
 BASE_BYTES = 8 * 268_203
 
@@ -30,22 +31,16 @@ def test_the_wire_volume_of_an_iteration():
     )
     run = AskTell(x0, method=method, max_iterations=3, rng=0)
     objective = as_objective(workloads.first_entries)
-    crew = ProcessCrew(pack_objective(objective), 4)
-    try:
-        while crew.size < 4:
-            crew.wait(30)
-        dispatcher = Dispatcher(crew, timeout=None, retries=0, min_fraction=None)
-        oracle = Oracle(objective=objective, dispatcher=dispatcher)
+    with closing(Processes(4).open(objective)) as pool:
+        oracle = Oracle(objective=objective, scheduler=Scheduler(pool, objective))
         for _ in range(3):
-            before = crew.sent + crew.received
+            before = pool.n_bytes
             plan = run.ask()
             assert np.count_nonzero(plan.queries[0].base) > 268_000  # a dense one, the worst case
             run.receive(oracle(plan))
-            volume = crew.sent + crew.received - before
+            volume = pool.n_bytes - before
             assert volume <= 1.2 * 4 * BASE_BYTES
             assert volume >= BASE_BYTES  # it was measured where the bytes pass
-    finally:
-        crew.close()
 
 
 def test_sparse_base_points_travel_as_what_they_are():
@@ -53,7 +48,7 @@ def test_sparse_base_points_travel_as_what_they_are():
     x0[::30_000] = 1.0
     plan = big_run(x0).ask()
     assert len(pack(plan)) < 2_000
-    assert len(pickle.dumps(Piece(0, 17, 18))) < 200
+    assert len(pickle.dumps(Chunk(0, 17, 18))) < 200
 
 
 @pytest.mark.parametrize("x0", [np.zeros(50), np.ones(50), np.full(50, -0.0)], ids=str)

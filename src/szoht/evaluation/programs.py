@@ -18,7 +18,7 @@ import numpy as np
 
 from szoht.core.validation import check_choice, check_real
 from szoht.errors import ParameterError, ParameterTypeError, ProgramError
-from szoht.program_folders import PID_FILE, TaskCancelled, is_cancelled, program_folder
+from szoht.evaluation.program_folders import PID_FILE, TaskCancelled, is_cancelled, program_folder
 from szoht.types import Sample, Vector
 
 if TYPE_CHECKING:

@@ -2,18 +2,18 @@
 
 import os
 import warnings
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
 from szoht.core.objective import Objective
+from szoht.core.query import Plan
 from szoht.errors import ExecutorError, MissingExtraError, ParameterTypeError
-from szoht.executors.futures import FutureCrew, LostError
-from szoht.executors.parcel import work
-from szoht.pieces import Piece, PieceAnswer
-from szoht.program_folders import TaskCancelled, task_scope
+from szoht.evaluation.chunks import ChunkValues
+from szoht.evaluation.executors.base import RemoteFuture, WorkerLostError, WorkerPool
+from szoht.evaluation.executors.wire import Task
 
 __all__ = ["Dask"]
 
@@ -44,16 +44,16 @@ class Dask:
                 'Connect with Client("tcp://scheduler:8786").'
             )
 
-    def open(self, objective: Objective) -> "DaskCrew":
+    def open(self, objective: Objective) -> "DaskPool":
         """Send the objective to the workers."""
-        return DaskCrew(self.client, objective)
+        return DaskPool(self.client, objective)
 
 
-class DaskCrew(FutureCrew):
+class DaskPool(WorkerPool):
     """The workers of a cluster that was passed to us."""
 
     def __init__(self, client: Any, objective: Objective) -> None:
-        super().__init__()
+        super().__init__(b"")
         self._client = client
         self._addresses: dict[int, str] = {}
         # workers that have never heard of us import us now, before the clock of a task is running
@@ -61,67 +61,60 @@ class DaskCrew(FutureCrew):
         self._ended = 0
         self._since = self._last_event()
         self._threads: dict[str, int] = client.nthreads()
-        self._objective = self._spread(_distributed().protocol.pickle.dumps(objective))
-        self._plan: Any = None
+        self._futures: dict[int, Any] = {}
+        self._shared_objective = self._spread(_distributed().protocol.pickle.dumps(objective))
+        self._shared_plan: Any = None
 
     @property
-    def size(self) -> int:
+    def size(self) -> int:  # type: ignore[override]
         """How many threads the workers have; at least one worker will come sooner or later."""
         return max(1, sum(self._threads.values()))
 
-    def prepare(self, parcel: bytes) -> None:
+    def set_plan(self, plan: Plan) -> None:
         """Send the plan to every worker."""
+        super().set_plan(plan)
+        packed, self.plan = self.plan, b""  # tasks do not carry it
         self._addresses.clear()
         try:
             self._threads = self._client.nthreads()
-            self._plan = self._spread(parcel)
+            self._shared_plan = self._spread(packed)
         except (OSError, TimeoutError) as error:
             raise ExecutorError(f"The Dask scheduler cannot be reached: {error!r}.") from error
 
-    def start(self, ticket: int, pieces: tuple[Piece, ...], *, after: int | None) -> Any:
+    def submit(self, task: Task) -> RemoteFuture:
         """Submit a task of a few numbers."""
-        spoilt = None if after is None else self._addresses.get(after)
-        elsewhere = [address for address in self._threads if address != spoilt]
-        return self._client.submit(
+        excluded = None if task.after is None else self._addresses.get(task.after)
+        elsewhere = [address for address in self._threads if address != excluded]
+        choose = excluded is not None and bool(elsewhere)
+        remote = self._client.submit(
             _work_on_dask,
-            self.token,
-            self._objective,
-            self.number,
-            self._plan,
-            pieces,
-            key=f"szoht-{self.token}-{ticket}",
+            task,
+            self._shared_objective,
+            self._shared_plan,
+            key=f"szoht-{self.run}-{task.number}",
             pure=False,
-            workers=elsewhere if spoilt is not None and elsewhere else None,
-            allow_other_workers=bool(spoilt is not None and elsewhere),
+            workers=elsewhere if choose else None,
+            allow_other_workers=choose,
         )
+        self._futures[task.number] = remote
+        future = RemoteFuture(lambda: _cancel(remote))
+        remote.add_done_callback(lambda _: future.settle(lambda: self._result(task.number)))
+        return future
 
-    def collect(self, ticket: int, future: Any) -> tuple[PieceAnswer, ...]:
-        """Return the answers."""
-        try:
-            self._addresses[ticket], answers = future.result()
-        except (CancelledError, Exception) as error:
-            final = isinstance(error, _distributed().scheduler.KilledWorker)
-            raise LostError(f"Dask reported {error!r}", final=final) from error
-        finally:
-            future.release()
-        checked: tuple[PieceAnswer, ...] = answers
-        return checked
-
-    def cancel(self, ticket: int, future: Any, *, force: bool) -> None:
-        """Cancel the task; with ``force`` restart the worker that is at it."""
-        del ticket
-        at_it = self._processing(future.key) if force else []
-        with suppress(Exception):
-            future.cancel()
-        for address in at_it:
+    def kill(self, task: Task, future: "Future[Any]") -> None:
+        """Cancel the task, and restart the worker that is at it."""
+        remote = self._futures.get(task.number)
+        busy = [] if remote is None else self._processing(remote.key)
+        future.cancel()
+        for address in busy:
             # A thread cannot be ended but with its process, and a polite restart waits for it. The
             # nanny starts another one; without a nanny the worker hangs as long as the function.
             self._ended += 1
             self._threads.pop(address, None)
             self._client.run(_end_process, workers=[address], wait=False)
 
-    def deaths(self) -> int:
-        """Return how many workers have died since the crew was opened."""
+    def n_lost_workers(self) -> int:
+        """Return how many workers have died since the pool was opened."""
         removed: int = sum(
             time > self._since and event.get("action") == "remove-worker" and not event["expected"]
             for time, event in self._events()
@@ -130,8 +123,22 @@ class DaskCrew(FutureCrew):
 
     def close(self) -> None:
         """Cancel what is going on and let go of what was sent ahead."""
-        super().close()
-        self._objective = self._plan = None
+        for remote in list(self._futures.values()):
+            _cancel(remote)
+        self._futures.clear()
+        self._shared_objective = self._shared_plan = None
+
+    def _result(self, number: int) -> tuple[ChunkValues, ...]:
+        remote = self._futures.pop(number)
+        parts: tuple[ChunkValues, ...]
+        try:
+            self._addresses[number], parts = remote.result()
+        except (CancelledError, Exception) as error:
+            final = isinstance(error, _distributed().scheduler.KilledWorker)
+            raise WorkerLostError(f"Dask reported {error!r}", final=final) from error
+        finally:
+            remote.release()
+        return parts
 
     def _spread(self, data: bytes) -> Any:
         """Return the data, or a task that stands for them: each worker fetches its result once.
@@ -162,6 +169,11 @@ class DaskCrew(FutureCrew):
         return max((time for time, _ in self._events()), default=0.0)
 
 
+def _cancel(remote: Any) -> None:
+    with suppress(Exception):
+        remote.cancel()
+
+
 async def _end_process() -> None:
     os._exit(1)
 
@@ -170,20 +182,16 @@ def _same(data: bytes) -> bytes:
     return data
 
 
-def _work_on_dask(
-    token: str, objective: bytes, number: int, parcel: bytes, pieces: tuple[Piece, ...]
-) -> tuple[str, tuple[PieceAnswer, ...]]:
+def _work_on_dask(task: Task, objective: bytes, plan: bytes) -> tuple[str, tuple[ChunkValues, ...]]:
     worker = _distributed().get_worker()
     key = worker.get_current_task()
 
-    def cancelled() -> bool:
+    def is_cancelled() -> bool:
         # so it is also when the client has died
-        task = worker.state.tasks.get(key)
-        return task is None or task.state == "cancelled"
+        state = worker.state.tasks.get(key)
+        return state is None or state.state == "cancelled"
 
-    with task_scope(token, 0, cancelled), suppress(TaskCancelled):
-        return worker.address, work(token, objective, number, parcel, pieces)
-    return worker.address, ()
+    return worker.address, replace(task, objective=objective, plan=plan)(is_cancelled)
 
 
 def _distributed() -> Any:

@@ -11,9 +11,9 @@ from szoht import Status, minimize
 from szoht.core.query import Plan, Query
 from szoht.core.random import Key
 from szoht.estimators import Sphere
+from szoht.evaluation.chunks import Chunk, ChunkValues, merge
+from szoht.evaluation.executors.completion import CompletionRule
 from szoht.executors import Processes, Threads
-from szoht.executors.quorum import Quorum
-from szoht.pieces import Piece, PieceAnswer, assemble
 from szoht.result import first_failure
 
 
@@ -88,23 +88,23 @@ def test_what_is_enough():
     )
     single = Query(base=forward.base)
     plan = Plan(queries=(forward, central, single))
-    pieces = [
-        Piece(i, j, j + 1) for i, query in enumerate(plan.queries) for j in range(query.n_points)
+    chunks = [
+        Chunk(i, j, j + 1) for i, query in enumerate(plan.queries) for j in range(query.n_points)
     ]
-    quorum = Quorum(plan, pieces, 0.75)
-    answered = [p for p in pieces if p.query == 0 and 1 <= p.start <= 8]  # eight of ten, no base
-    answered += [Piece(1, j, j + 1) for j in [*range(9), *range(10, 17)]]  # seven whole pairs
-    for piece in answered:
-        quorum.count(piece)
-    assert not quorum.reached
-    quorum.count(Piece(2, 0, 1))
-    assert not quorum.reached
-    quorum.count(Piece(0, 0, 1))
-    assert not quorum.reached
-    quorum.count(Piece(1, 17, 18))  # the eighth pair
-    assert quorum.reached
-    assert quorum.missing == len(pieces) - len(answered) - 3
-    assert not Quorum(plan, pieces, None).reached
+    rule = CompletionRule(plan, chunks, 0.75)
+    answered = [p for p in chunks if p.query == 0 and 1 <= p.start <= 8]  # eight of ten, no base
+    answered += [Chunk(1, j, j + 1) for j in [*range(9), *range(10, 17)]]  # seven whole pairs
+    for chunk in answered:
+        rule.count(chunk)
+    assert not rule.satisfied
+    rule.count(Chunk(2, 0, 1))
+    assert not rule.satisfied
+    rule.count(Chunk(0, 0, 1))
+    assert not rule.satisfied
+    rule.count(Chunk(1, 17, 18))  # the eighth pair
+    assert rule.satisfied
+    assert rule.n_missing == len(chunks) - len(answered) - 3
+    assert not CompletionRule(plan, chunks, None).satisfied
 
 
 @pytest.mark.parametrize("central", [False, True])
@@ -121,10 +121,10 @@ def test_the_estimate_stays_unbiased(central):
         values = query.points() @ slope
         first = int(query.with_base)
         slow = rng.choice(10, 3, replace=False) + first
-        answers = assemble(
+        answers = merge(
             plan,
             [
-                PieceAnswer(piece=Piece(0, j, j + 1), values=values[j : j + 1])
+                ChunkValues(chunk=Chunk(0, j, j + 1), values=values[j : j + 1])
                 for j in range(query.n_points)
                 if j not in slow
             ],

@@ -3,26 +3,26 @@
 import os
 from collections.abc import Iterator
 from concurrent import futures
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from szoht.core.objective import Objective
 from szoht.core.validation import check_integer, check_real
 from szoht.errors import ParameterError, ParameterTypeError
-from szoht.executors.base import Executor
-from szoht.executors.dispatch import Dispatcher
-from szoht.executors.futures import Futures
-from szoht.executors.processes import Processes
+from szoht.evaluation.executors.base import Executor
+from szoht.evaluation.executors.futures import Futures
+from szoht.evaluation.executors.processes import Processes
+from szoht.evaluation.executors.scheduler import Scheduler
 
-__all__ = ["Staff", "choose_staff"]
+__all__ = ["ExecutorConfig", "resolve_executor"]
 
 RETRIES = 2
-"""How often a piece is tried again unless ``retries`` says otherwise."""
+"""How often a chunk is retried unless ``retries`` says otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Staff:
-    """An executor, and the rules by which work is handed out to it."""
+class ExecutorConfig:
+    """An executor, and the rules by which work is submitted to it."""
 
     executor: Executor
     timeout: float | None = None
@@ -37,29 +37,27 @@ class Staff:
             check_real("min_fraction", self.min_fraction, low=0, high=1, open_low=True)
 
     @contextmanager
-    def at_work(self, objective: Objective) -> Iterator[Dispatcher]:
-        """Open a crew for one run, and close what was opened."""
-        crew = self.executor.open(objective)
-        try:
-            yield Dispatcher(
-                crew,
+    def open(self, objective: Objective) -> Iterator[Scheduler]:
+        """Open a pool of workers for one run, and close what was opened."""
+        with closing(self.executor.open(objective)) as pool:
+            yield Scheduler(
+                pool,
+                objective,
                 timeout=self.timeout,
                 retries=self.retries,
                 min_fraction=self.min_fraction,
             )
-        finally:
-            crew.close()
 
 
-def choose_staff(
+def resolve_executor(
     *,
     workers: int | None,
     executor: Executor | futures.Executor | None,
     timeout: float | None,
     retries: int | None,
     min_fraction: float | None,
-) -> Staff | None:
-    """Return who evaluates, or None if the calling thread does it itself."""
+) -> ExecutorConfig | None:
+    """Return where evaluations run, or None if in the calling thread."""
     chosen = _executor(workers, executor)
     if chosen is None:
         rules = {"timeout": timeout, "retries": retries, "min_fraction": min_fraction}
@@ -70,7 +68,7 @@ def choose_staff(
                     "Pass `workers=n` or `executor=...` too."
                 )
         return None
-    return Staff(
+    return ExecutorConfig(
         executor=chosen,
         timeout=timeout,
         retries=RETRIES if retries is None else retries,
