@@ -121,8 +121,8 @@ def test_a_folder_and_an_empty_file(tmp_path):
 OWNER = """
 import sys, time
 from szoht import Store
-with Store(sys.argv[1]) as store, store.sit() as sitting:
-    print(sitting.name, flush=True)
+with Store(sys.argv[1]) as store, store.lock() as run:
+    print(run.name, flush=True)
     time.sleep(60)
 """
 

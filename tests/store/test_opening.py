@@ -157,11 +157,11 @@ def test_no_room_while_a_lock_is_given_back(tmp_path, monkeypatch):
     path = tmp_path / "runs.db"
     first = run(path)
     with szoht.Store(path) as store:
-        stored = store.sit(first.run)
+        stored = store.lock(first.run)
         monkeypatch.setattr(locking.os, "write", lambda *a: (_ for _ in ()).throw(OSError(28, "")))
         stored.close()
         monkeypatch.undo()
-        store.sit(first.run).close()
+        store.lock(first.run).close()
 
 
 def test_another_name_of_a_store_has_the_same_locks(tmp_path):
@@ -170,11 +170,11 @@ def test_another_name_of_a_store_has_the_same_locks(tmp_path):
     link.symlink_to(path)
     with (
         szoht.Store(path) as store,
-        store.sit(first.run),
+        store.lock(first.run),
         szoht.Store(link) as other,
         pytest.raises(RunBusyError),
     ):
-        other.sit(first.run)
+        other.lock(first.run)
 
 
 def test_a_lock_file_that_is_a_link_is_not_written(tmp_path):

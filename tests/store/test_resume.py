@@ -157,7 +157,7 @@ def test_limits_can_be_raised(store, options, closing_points):
     assert_same(szoht.resume(store, Counted(stop_at=1), run=first.run), whole)
 
 
-def test_time_counts_over_all_sittings(store):
+def test_time_counts_over_all_processes(store):
     limits = {"max_seconds": 1000, "max_queries": 300}
     szoht.minimize(Counted(stop_at=60), np.zeros(D), store=store, **limits, **SETTINGS)
     with closing(sqlite3.connect(store)) as connection:
@@ -259,7 +259,7 @@ def test_another_function_or_algorithm_is_refused_and_the_file_untouched(store):
 
 def test_another_version_alone_changes_nothing(store, monkeypatch):
     first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **SETTINGS)
-    monkeypatch.setattr("szoht.store.settings.__version__", "9.9")
+    monkeypatch.setattr("szoht.store.spec.__version__", "9.9")
     assert_same(szoht.resume(store, fun), first)
 
 

@@ -40,7 +40,7 @@ def resume(
             options.check_output("output", output)
         with Store(store, create=False) as file, options.from_here():
             name = file.find(run)
-            source = file.settings(name).source
+            source = file.spec(name).source
             if function is None and isinstance(source, Program):
                 options.echo(f"run {name}: {shlex.join(source.command)}", err=True)
             result = go_on(

@@ -34,7 +34,7 @@ class Clock:
             self._since = time.perf_counter()
 
     def set(self, seconds: float) -> None:
-        """Go on from ``seconds``, the time that earlier sittings took."""
+        """Go on from ``seconds``, the time that earlier processes took."""
         self._total, self._since = seconds, time.perf_counter()
 
     def hold(self, seconds: float) -> None:

@@ -10,23 +10,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from szoht.core.query import Answer, Plan
+from szoht.core.sparse_vector import as_point
 from szoht.errors import ParameterError, RunMismatchError, SzohtError
 from szoht.evaluation.chunks import Chunk, ChunkValues, first_points, merge
 from szoht.result import Result, Status
 from szoht.run.ask_tell import AskTell
 from szoht.run.loop import loop
 from szoht.run.resume import rebuild
-from szoht.store import Fault, Recorded, Settings, Sitting, Store
+from szoht.store import Fault, ReplayOracle, RunSpec, Store, StoredRun
 from szoht.store.fingerprint import describe
 from szoht.types import Sample, Vector
 
 __all__ = ["Point", "PointId", "Reply", "Told", "answer", "begin", "replay", "waiting"]
 
 WAIT_SECONDS = 30.0
-"""How long to wait for another process that is just telling the same run something."""
+"""How long to wait for another process that is telling the same run something."""
 
-MOST_POINTS = 10**7
-"""Of a plan that is evaluated elsewhere: each of them is listed by itself."""
+MAX_POINTS = 10**7
+"""In a plan that is evaluated externally: each of its points is listed."""
 
 
 class PointId(NamedTuple):
@@ -90,16 +91,16 @@ class _Pending(Exception):  # noqa: N818  (control flow)
 
     @property
     def missing(self) -> list[int]:
-        """The places in the plan of the points without a value."""
-        values = _told(self.plan, self.known)
-        return [place for place in range(self.plan.n_points) if place not in values]
+        """The indices in the plan of the points without a value."""
+        values = _values_by_point(self.plan, self.known)
+        return [point for point in range(self.plan.n_points) if point not in values]
 
 
-class _Elsewhere:
-    """Answers plans with what it is told, and says which points are missing."""
+class _ExternalOracle:
+    """Answers plans with the replies it is given, and raises `_Pending` if some are missing."""
 
-    def __init__(self, sitting: Sitting, replies: Iterable[Reply], told: Told, *, skip: bool):
-        self._sitting = sitting
+    def __init__(self, stored: StoredRun, replies: Iterable[Reply], told: Told, *, skip: bool):
+        self._stored = stored
         self._told = told
         self._skip = skip
         self._replies: dict[int, list[Reply]] = {}
@@ -115,35 +116,35 @@ class _Elsewhere:
     ) -> Sequence[Answer]:
         """Return the answers, or raise `_Pending`."""
         answers, firsts = list(known.values()), first_points(plan)
-        for reply in self.review(plan, known):
-            if (new := self._taken(reply, _piece(firsts, reply.id.point))) is not None:
+        for reply in self.compare(plan, known):
+            if (new := self._as_answer(reply, _piece(firsts, reply.id.point))) is not None:
                 answers.append(new)
                 on_chunk(new)
         if sum(answer.chunk.n_points for answer in answers) < plan.n_points:
             raise _Pending(plan, answers)
         return merge(plan, answers)
 
-    def review(self, plan: Plan, known: Mapping[Chunk, ChunkValues]) -> list[Reply]:
+    def compare(self, plan: Plan, known: Mapping[Chunk, ChunkValues]) -> list[Reply]:
         """Compare replies with what is known; return the first to each point that is not."""
-        values, new = _told(plan, known.values()), []
-        for reply in self._replies.pop(self._sitting.round, []):
+        values, new = _values_by_point(plan, known.values()), []
+        for reply in self._replies.pop(self._stored.round, []):
             point = reply.id.point
             if point >= plan.n_points:
                 self._told.unknown.append(str(reply.id))
             elif point in values:
-                self._compare(reply, values[point])
+                self._count_repeated(reply, values[point])
             else:
                 new.append(reply)
                 if math.isfinite(reply.value):
                     values[point] = reply.value
         return new
 
-    def finish(self) -> None:
-        """Count the replies to rounds that have not come."""
+    def count_unknown(self) -> None:
+        """Count the replies to rounds that have not begun."""
         left = [str(reply.id) for replies in self._replies.values() for reply in replies]
         self._told.unknown += left
 
-    def _compare(self, reply: Reply, value: float) -> None:
+    def _count_repeated(self, reply: Reply, value: float) -> None:
         if reply.value == value or math.isnan(reply.value):
             self._told.repeated += 1
         else:
@@ -151,23 +152,23 @@ class _Elsewhere:
                 f"{reply.id} is {value!r} already; {reply.value!r} is ignored"
             )
 
-    def _taken(self, reply: Reply, piece: Chunk) -> ChunkValues | None:
-        """Return the answer to be stored, None if the point is to be asked again."""
+    def _as_answer(self, reply: Reply, piece: Chunk) -> ChunkValues | None:
+        """Return the answer to be stored, None if the point is to be evaluated again."""
         if math.isfinite(reply.value):
             self._told.new += 1
             return ChunkValues(chunk=piece, values=np.array([[reply.value]]))
         self._told.failed += 1
         reason = reply.error or f"the value is {reply.value}"
-        self._sitting.report(Fault(reply.id.point, 1, reason))
+        self._stored.log_fault(Fault(reply.id.point, 1, reason))
         return ChunkValues(chunk=piece, values=np.array([[math.nan]])) if self._skip else None
 
 
 def begin(store: Store, run: AskTell, x0: Vector, *, limits: dict[str, Any]) -> str:
     """Start a run whose points are evaluated elsewhere, and return its name."""
-    settings = Settings(
+    spec = RunSpec(
         algorithm=describe(run.algorithm),
         method=run.algorithm,
-        x0=x0,
+        x0=as_point("x0", x0),
         seed=run.seed,
         limits=limits,
         stop=None,
@@ -176,91 +177,91 @@ def begin(store: Store, run: AskTell, x0: Vector, *, limits: dict[str, Any]) -> 
         n_samples=None,
         stochastic=False,
     )
-    with store.create(settings) as sitting:
-        return sitting.name
+    with store.create(spec) as stored:
+        return stored.name
 
 
 def replay(store: Store, run: str) -> AskTell:
     """Return a run as far as its answers reach, without evaluating anything."""
-    again, _ = _replayed(store.look(run))
-    return again
+    replayed, _ = _replay(store.open_readonly(run))
+    return replayed
 
 
 def waiting(store: Store, run: str) -> list[Point]:
     """Return the points of a run that wait for a value; none if it has ended."""
-    sitting = store.look(run)
-    _, pending = _replayed(sitting)
+    stored = store.open_readonly(run)
+    _, pending = _replay(stored)
     if pending is None:
         return []
     plan = pending.plan
-    if plan.n_points > MOST_POINTS:
+    if plan.n_points > MAX_POINTS:
         raise RunMismatchError(
-            f"run {sitting.name} asks for {plan.n_points:,} points at once, and no more than "
-            f"{MOST_POINTS:,} can be listed."
+            f"run {stored.name} asks for {plan.n_points:,} points at once; at most {MAX_POINTS:,} "
+            "can be listed. Lower the number of directions `q`."
         )
     points, firsts = [], first_points(plan)
-    for place in pending.missing:
-        piece = _piece(firsts, place)
+    for point in pending.missing:
+        piece = _piece(firsts, point)
         query = plan.queries[piece.query]
-        where = PointId(sitting.name, sitting.round, place)
+        where = PointId(stored.name, stored.round, point)
         points.append(Point(where, query.points(piece.start, piece.stop)[0], query.sample))
     return points
 
 
 def answer(store: Store, run: str, replies: Iterable[Reply]) -> Told:
-    """Take the values of points in any order, and go on as far as they reach.
+    """Take the values of points in any order, and continue the run as far as they reach.
 
     The first value of a point counts; others are reported. A point that could not be evaluated
     waits again, unless the run was made with ``on_error="skip"``.
     """
     told = Told()
-    with store.sit(run, wait=WAIT_SECONDS) as sitting:
-        again = _again(sitting)
-        elsewhere = _Elsewhere(sitting, replies, told, skip=again.on_error == "skip")
-        recorded = Recorded(elsewhere, sitting, again, review=elsewhere.review)
-        _drive(again, recorded)
-        elsewhere.finish()
-        if again.done:
-            told.result = again.result
-        recorded.close(otherwise=Status.RUNNING)
+    with store.lock(run, wait=WAIT_SECONDS) as stored:
+        rebuilt = _rebuild(stored)
+        external = _ExternalOracle(stored, replies, told, skip=rebuilt.on_error == "skip")
+        oracle = ReplayOracle(external, stored, rebuilt, on_replayed=external.compare)
+        _drive(rebuilt, oracle, stored)
+        external.count_unknown()
+        if rebuilt.done:
+            told.result = rebuilt.result
+        oracle.close(otherwise=Status.RUNNING)
     return told
 
 
-def _replayed(sitting: Sitting) -> tuple[AskTell, _Pending | None]:
-    again = _again(sitting)
-    elsewhere = _Elsewhere(sitting, (), Told(), skip=False)
-    return again, _drive(again, Recorded(elsewhere, sitting, again, look=True))
+def _replay(stored: StoredRun) -> tuple[AskTell, _Pending | None]:
+    rebuilt = _rebuild(stored)
+    external = _ExternalOracle(stored, (), Told(), skip=False)
+    return rebuilt, _drive(rebuilt, ReplayOracle(external, stored, rebuilt), stored)
 
 
-def _again(sitting: Sitting) -> AskTell:
-    sitting.settings = sitting.settings.checked()
-    return rebuild(sitting.settings)
+def _rebuild(stored: StoredRun) -> AskTell:
+    stored.spec = stored.spec.checked()
+    return rebuild(stored.spec)
 
 
-def _drive(again: AskTell, recorded: Recorded) -> _Pending | None:
+def _drive(run: AskTell, oracle: ReplayOracle, stored: StoredRun) -> _Pending | None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # replayed with every call
+        warnings.simplefilter("ignore")  # the same with every call
         try:
-            loop(again, recorded)
+            loop(run, oracle)
         except _Pending as pending:
             return pending
         except SzohtError:
             raise
         except Exception as error:  # nothing of the user's is called here
             raise RunMismatchError(
-                f"run {recorded.name} cannot be replayed from what is stored of it: {error!r}."
+                f"run {stored.name} cannot be replayed from what is stored of it: {error!r}."
             ) from error
     return None
 
 
-def _piece(firsts: list[int], place: int) -> Chunk:
+def _piece(firsts: list[int], point: int) -> Chunk:
     """Return the piece that is one point of a plan, whose queries begin at ``firsts``."""
-    query = bisect_right(firsts, place) - 1
-    return Chunk(query, place - firsts[query], place - firsts[query] + 1)
+    query = bisect_right(firsts, point) - 1
+    return Chunk(query, point - firsts[query], point - firsts[query] + 1)
 
 
-def _told(plan: Plan, answers: Iterable[ChunkValues]) -> dict[int, float]:
-    """Return the values that are known, by the place of their points in the plan."""
+def _values_by_point(plan: Plan, answers: Iterable[ChunkValues]) -> dict[int, float]:
+    """Return the known values, by the indices of their points in the plan."""
     firsts = first_points(plan)
     return {
         firsts[known.chunk.query] + known.chunk.start + i: float(value)

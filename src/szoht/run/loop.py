@@ -8,7 +8,7 @@ from szoht.errors import StoreWriteError
 from szoht.evaluation.oracle import Oracle, PointFailure
 from szoht.result import Failure, Result, Status
 from szoht.run.ask_tell import AskTell
-from szoht.store import RunOver, Sitting, recording
+from szoht.store import ReplayOracle, StoredEnding, StoredRun
 
 __all__ = ["drive", "loop"]
 
@@ -24,8 +24,8 @@ def loop(run: AskTell, oracle: Callable[[Plan], Sequence[Answer]]) -> Result:
                 run.fail(_describe(failed, run), spent=failed.spent)
             except StoreWriteError:
                 run.interrupt(status=Status.STORE)
-            except RunOver as over:
-                run.interrupt(status=over.status)
+            except StoredEnding as ending:
+                run.interrupt(status=ending.status)
             else:
                 run.receive(answers)
     except KeyboardInterrupt as stop:
@@ -33,15 +33,15 @@ def loop(run: AskTell, oracle: Callable[[Plan], Sequence[Answer]]) -> Result:
     return run.result
 
 
-def drive(run: AskTell, oracle: Oracle, sitting: Sitting | None = None) -> Result:
-    """Drive a run, recording its answers if there is a sitting, and count what workers did."""
-    if sitting is None:
+def drive(run: AskTell, oracle: Oracle, stored: StoredRun | None = None) -> Result:
+    """Drive a run, from what is stored of it if it is stored, and count what workers did."""
+    if stored is None:
         result = loop(run, oracle)
     else:
-        with recording(oracle, sitting, run) as recorded:
+        with ReplayOracle(oracle, stored, run) as replayed:
             if oracle.scheduler is not None:
-                oracle.scheduler.on_retry = recorded.note
-            result = replace(loop(run, recorded), run=sitting.name)
+                oracle.scheduler.on_retry = replayed.log_fault
+            result = replace(loop(run, replayed), run=stored.name)
     if oracle.scheduler is None:
         return result
     return replace(result, faults=oracle.scheduler.faults)

@@ -22,7 +22,7 @@ from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, ProgressBar, as_callbacks
 from szoht.run.loop import drive
 from szoht.stopping import Rule
-from szoht.store import Settings, StoreLike, opened
+from szoht.store import RunSpec, StoreLike, opened
 from szoht.store.fingerprint import describe, fingerprint, place
 from szoht.types import Vector
 
@@ -203,7 +203,7 @@ def minimize(
             stack.enter_context(bar)
         if store is None:
             return drive(run, oracle)
-        settings = Settings(
+        spec = RunSpec(
             algorithm=describe(run.algorithm),
             method=run.algorithm,
             x0=as_point("x0", x0),
@@ -225,4 +225,4 @@ def minimize(
             source=fun if isinstance(fun, Program) else place(fun),
         )
         file = stack.enter_context(opened(store, create=True))
-        return drive(run, oracle, stack.enter_context(file.create(settings)))
+        return drive(run, oracle, stack.enter_context(file.create(spec)))

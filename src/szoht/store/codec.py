@@ -12,6 +12,7 @@ import io
 import json
 import math
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from types import NoneType, UnionType
@@ -42,6 +43,11 @@ class Encoded(NamedTuple):
 
     text: str
     arrays: bytes
+
+    @property
+    def crc(self) -> int:
+        """A checksum of both."""
+        return zlib.crc32(self.arrays, zlib.crc32(self.text.encode()))
 
 
 def encode(value: Any) -> Encoded:

@@ -12,7 +12,10 @@ from szoht.result import Progress
 from szoht.store.codec import Encoded, decode_entries, encode
 from szoht.types import Vector
 
-__all__ = ["Snapshot", "read_summary", "take"]
+__all__ = ["NOT_COMPARED", "Snapshot", "read_summary", "take"]
+
+NOT_COMPARED = -2
+"""The round of a snapshot that is shown, and with which no replay is compared."""
 
 ENTRIES = {"iteration": int, "x": Vector, "best": Measured | None}
 """What is written and read. Version 0.1 wrote all of a state, of which the rest is ignored."""

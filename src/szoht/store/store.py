@@ -5,7 +5,6 @@ import os
 import secrets
 import sqlite3
 import time
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,9 +25,9 @@ from szoht.result import Status
 from szoht.store import locking
 from szoht.store.codec import Encoded
 from szoht.store.database import connect, damaged, reading, transaction
-from szoht.store.settings import Settings
-from szoht.store.sitting import Fault, Sitting
 from szoht.store.snapshots import Snapshot, read_summary
+from szoht.store.spec import RunSpec
+from szoht.store.stored_run import Fault, StoredRun
 
 __all__ = ["RunSummary", "Store", "StoreLike", "opened"]
 
@@ -65,7 +64,7 @@ class RunSummary:
     """One line of a list of runs.
 
     ``function`` is None if points are evaluated elsewhere. ``status`` is the name of a `Status`,
-    or of an open run that nobody is at work on: STOPPED, or WAITING for values from elsewhere.
+    or of an open run that no process has locked: STOPPED, or WAITING for values from elsewhere.
     """
 
     name: str
@@ -120,21 +119,14 @@ class Store:
         """Close the file."""
         self._connection.close()
 
-    def create(self, settings: Settings) -> Sitting:
-        """Start a run and return the sitting at it."""
+    def create(self, spec: RunSpec) -> StoredRun:
+        """Start a run, and lock it."""
         self._check_writable()
-        text, arrays = settings.encoded()
+        encoded = spec.encoded()
         row = (
             datetime.now(UTC).isoformat(timespec="seconds"),
-            settings.version,
-            settings.label,
-            settings.algorithm,
-            settings.x0.size,
-            settings.k,
-            str(settings.seed),
-            text,
-            arrays,
-            zlib.crc32(arrays, zlib.crc32(text.encode())),
+            *(spec.version, spec.label, spec.algorithm, spec.x0.size, spec.k, str(spec.seed)),
+            *(*encoded, encoded.crc),
         )
         number = 0
         try:
@@ -144,10 +136,12 @@ class Store:
         except BaseException:
             locking.release(self.path, number)
             raise
-        return Sitting(self._connection, self.path, number=number, name=name, settings=settings)
+        return StoredRun(
+            self._connection, self.path, number=number, name=name, spec=spec, locked=True
+        )
 
-    def sit(self, run: str | None = None, *, wait: float = 0.0) -> Sitting:
-        """Take a run for this process alone, after ``wait`` seconds at most.
+    def lock(self, run: str | None = None, *, wait: float = 0.0) -> StoredRun:
+        """Open a run for this process alone; another one has ``wait`` seconds to release it.
 
         Without a name, the newest unfinished run, or the newest if all are finished.
         """
@@ -155,25 +149,25 @@ class Store:
         number, name = self._find(run)
         self._acquire(name, number, wait=wait)
         try:
-            return self._at(name)
+            return self._open(number, locked=True)
         except BaseException:
             locking.release(self.path, number)
             raise
 
-    def look(self, run: str | None = None) -> Sitting:
-        """Return a sitting that may read and not write: nobody else is kept from the run."""
-        return self._at(self.find(run))
+    def open_readonly(self, run: str | None = None) -> StoredRun:
+        """Open a run to be read, whoever has locked it."""
+        return self._open(self._find(run)[0], locked=False)
 
-    def settings(self, run: str) -> Settings:
-        """Return the parameters of a run."""
-        return self._settings(self._row(run))
+    def spec(self, run: str) -> RunSpec:
+        """Return the specification of a run."""
+        return self._spec(self._row(self._find(run)[0]))
 
     def snapshot(self, run: str) -> Snapshot | None:
         """Return the newest snapshot of a run, if there is one."""
         return self._snapshot(*self._find(run))
 
     def faults(self, run: str) -> list[Fault]:
-        """Return the evaluations of a run that failed, in the order of their coming."""
+        """Return the failed evaluations of a run, the oldest first."""
         number, name = self._find(run)
         rows = self._select(
             "SELECT point, attempt, reason, stderr FROM faults WHERE run = ? ORDER BY number",
@@ -187,7 +181,8 @@ class Store:
 
     def summary(self, run: str) -> RunSummary:
         """Return the line of one run."""
-        return self._summary(self._select(f"{SUMMARIES} WHERE number = ?", self._find(run)[0])[0])
+        (row,) = self._select(f"{SUMMARIES} WHERE number = ?", self._find(run)[0])
+        return self._summary(row)
 
     def find(self, run: str | None = None) -> str:
         """Return the name of a run: the newest unfinished one, or the newest, if None."""
@@ -235,36 +230,38 @@ class Store:
         if not self._writable:
             raise StoreWriteError(
                 f"The run store {self.path} can be read and not written: the file or its folder "
-                "is protected. Copy it to a folder that can be written to go on with its runs."
+                "is protected. Copy it to a folder that can be written to resume its runs."
             )
 
-    def _at(self, name: str) -> Sitting:
-        row = self._row(name)
-        return Sitting(
+    def _open(self, number: int, *, locked: bool) -> StoredRun:
+        row = self._row(number)
+        return StoredRun(
             self._connection,
             self.path,
-            number=row["number"],
+            number=number,
             name=row["id"],
-            settings=self._settings(row),
+            spec=self._spec(row),
             status=Status[row["status"]],
             seconds=row["seconds"],
-            snapshot=self._snapshot(row["number"], row["id"]),
+            snapshot=self._snapshot(number, row["id"]),
+            locked=locked,
         )
 
-    def _row(self, run: str) -> Any:
-        rows = self._select("SELECT * FROM runs WHERE number = ?", self._find(run)[0])
-        self._typed(rows[0], f"the entry of run {run}")
-        return rows[0]
+    def _row(self, number: int) -> Any:
+        (row,) = self._select("SELECT * FROM runs WHERE number = ?", number)
+        self._typed(row, f"the entry of run {row['id']}")
+        return row
 
-    def _settings(self, row: Any) -> Settings:
-        if row["crc"] != zlib.crc32(row["arrays"], zlib.crc32(row["settings"].encode())):
+    def _spec(self, row: Any) -> RunSpec:
+        encoded = Encoded(row["settings"], row["arrays"])
+        if row["crc"] != encoded.crc:
             raise damaged(self.path, f"the settings of run {row['id']}")
         try:
-            return Settings.decoded(Encoded(row["settings"], row["arrays"]))
+            return RunSpec.decoded(encoded)
         except EncodingError as error:
             raise RunMismatchError(
                 f"run {row['id']}, made by szoht {row['version']}, cannot be read here: {error}. "
-                f"Install szoht=={row['version']} to go on with it."
+                f"Install szoht=={row['version']} to resume it."
             ) from error
 
     def _snapshot(self, number: int, name: str) -> Snapshot | None:

@@ -1,4 +1,4 @@
-"""What a run is, apart from its answers: everything that is needed to have it again."""
+"""The specification of a run: everything but its answers that is needed to repeat it."""
 
 import dataclasses
 import shlex
@@ -17,18 +17,18 @@ from szoht.store.fingerprint import describe, same
 from szoht.store.names import name_of
 from szoht.types import Vector
 
-__all__ = ["Settings"]
+__all__ = ["RunSpec"]
 
 LIMITS = frozenset({"max_queries", "max_iterations", "max_seconds", "target"})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Settings:
+class RunSpec:
     """The parameters of a run, as far as they are data.
 
     ``method`` and ``stop`` are None if they hold something that is not data, such as a function;
     they must then be given again, and their description is compared. ``function`` is the
-    fingerprint of the function, and ``source`` where it can be had again: a `Program`, or
+    fingerprint of the function, and ``source`` where it can be found again: a `Program`, or
     ``module:name``. ``revisions`` are those of the method and its parts, by registered names.
     ``version`` is for people to read.
     """
@@ -63,44 +63,44 @@ class Settings:
         return None if self.function is None else self.function["name"]
 
     def encoded(self) -> Encoded:
-        """Return the settings as a store holds them."""
+        """Return the specification as a store holds it."""
         data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         method, stop = _as_data(self.method, Algorithm), _as_data(self.stop, Rule)
         return encode(data | {"method": method, "stop": stop, "revisions": _revisions(self.method)})
 
     @classmethod
     def decoded(cls, encoded: Encoded) -> Self:
-        """Return the settings that a store held."""
+        """Return the specification that a store held."""
         data = decode_entries(encoded, get_type_hints(cls))
         try:
-            settings = cls(**data)
+            spec = cls(**data)
         except TypeError as error:
-            raise EncodingError(f"the settings are not complete: {error}") from error
-        if not settings.limits.keys() <= LIMITS:
-            raise EncodingError(f"{sorted(settings.limits)} are not limits of a run")
-        if settings.function is not None and not {"name", "python"} <= settings.function.keys():
+            raise EncodingError(f"the specification is not complete: {error}") from error
+        if not spec.limits.keys() <= LIMITS:
+            raise EncodingError(f"{sorted(spec.limits)} are not limits of a run")
+        if spec.function is not None and not {"name", "python"} <= spec.function.keys():
             raise EncodingError("the fingerprint of the function is not complete")
-        return settings
+        return spec
 
     def with_limits(self, limits: Mapping[str, Any]) -> Self:
-        """Return the settings with those limits replaced that are given."""
+        """Return the specification with those limits replaced that are given."""
         given = {name: limit for name, limit in limits.items() if limit is not None}
         return replace(self, limits=self.limits | given)
 
     def checked(self, *, method: Algorithm | None = None, stop: Rule | None = None) -> Self:
-        """Return the settings with what had to be given again; it must be what was stored."""
+        """Return the specification with what had to be given again, which must be the same."""
         for name in _revisions(self.method) | self.revisions:
             stored = self.revisions.get(name, 1)  # version 0.1 did not store any
             if revision(name) != stored:
                 raise RunMismatchError(
                     f"the run was made with revision {stored} of {name!r}, and this is revision "
                     f"{revision(name)}, which may ask other points. Install szoht=={self.version} "
-                    "to go on with it, or start a new run from its best point."
+                    "to resume it, or start a new run from its best point."
                 )
         return replace(
             self,
-            method=_again("method", method, self.method, self.algorithm),
-            stop=_again("stop", stop, self.stop, self.stop_description),
+            method=_choose("method", method, self.method, self.algorithm),
+            stop=_choose("stop", stop, self.stop, self.stop_description),
         )
 
     def check_function(self, given: dict[str, str]) -> None:
@@ -137,7 +137,7 @@ def _revisions(part: Any) -> dict[str, int]:
     return found
 
 
-def _again(name: str, given: Any, stored: Any, description: str) -> Any:
+def _choose(name: str, given: Any, stored: Any, description: str) -> Any:
     """Return the stored part, or the one given if it is the same."""
     if given is None and (stored is not None or description == describe(None)):
         return stored
