@@ -210,6 +210,11 @@ def check_capabilities(objective: Objective, algorithm: Algorithm, plan: Plan) -
                 f"{algorithm!r} needs the objective's `{power}`, and the objective has none. "
                 f"Pass `{power}=...`, or choose a zeroth-order method such as 'szoht'."
             )
+    if objective.n_outputs is not None and "n_outputs" not in algorithm.requires:
+        raise CapabilityError(
+            f"{algorithm!r} minimizes one number, and the objective returns several: "
+            f"n_outputs={objective.n_outputs}. Return one number, such as the sum of squares."
+        )
     sampled = plan.queries[0].sample is not None
     if objective.stochastic and not sampled:
         raise CapabilityError(

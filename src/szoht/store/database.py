@@ -262,7 +262,7 @@ def _open_to_read(path: Path) -> sqlite3.Connection:
                     f"The run store {path} has a log beside it that cannot be read where nothing "
                     "can be written. Copy both to a folder that can be written."
                 ) from error
-            # nothing beside the file, and nobody can write to it here: it is all there is
+            # no log beside the file, and no process here can write to it: it is complete
             return _reader(f"{address}&immutable=1")
         except BaseException:
             connection.close()

@@ -84,7 +84,7 @@ def sidecar(store: Path) -> Path:
 
 
 def acquire(store: Path, number: int) -> bool:
-    """Take the lock of run ``number``; False if somebody has it, in this process or another."""
+    """Take the lock of run ``number``; False if it is held, in this process or another."""
     path = sidecar(store.resolve())
     with _GUARD, _writing(path):
         file = _FILES.setdefault(path, _FILES.get(path) or _File(_open(path)))
@@ -102,7 +102,7 @@ def acquire(store: Path, number: int) -> bool:
 
 
 def release(store: Path, number: int) -> None:
-    """Give the lock of a run back; without effect if it is not held."""
+    """Release the lock of a run; without effect if it is not held."""
     path = sidecar(store.resolve())
     with _GUARD:
         file = _FILES.get(path)
@@ -116,7 +116,7 @@ def release(store: Path, number: int) -> None:
 
 
 def owner(store: Path, number: int) -> Owner | None:
-    """Return who took the lock of a run last and has not given it back, if anybody."""
+    """Return who took the lock of a run last and has not released it, if there is one."""
     path = sidecar(store.resolve())
     with _GUARD:
         file = _FILES.get(path)
@@ -147,7 +147,7 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def _open(path: Path) -> int:
-    # the name may be a link that somebody else made: we write into no file but our own
+    # the name may be a link made by another user: only a file of our own is written
     flags = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
     return os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o644)
 

@@ -151,7 +151,7 @@ class StoredRun:
         self.spec = spec
 
     def reopen(self) -> None:
-        """Store that the run goes on, perhaps with other limits, in one transaction.
+        """Store that the run continues, perhaps with other limits, in one transaction.
 
         A final measurement that is no part of the longer run is deleted, and the snapshot that was
         taken after it is shown from now on and no longer compared.
