@@ -1,76 +1,38 @@
-"""Second moments of the estimators against their exact values, within three standard errors."""
+"""Directions on the sphere: second moments against their exact values."""
 
 import numpy as np
 import pytest
 
+from estimators.moments import IN_F, SLOPE, D, N, S, assert_mean, squared_norms
 from szoht.core.query import Answer
 from szoht.core.random import Key
-from szoht.estimators import Gaussian, Sphere
-from szoht.testing.estimators import linear_answers
-
-D, S, N = 20, 5, 6_000
-
-
-def squared_norms(estimator, slope, in_f):
-    """Return N independent values of ||ghat_F||^2 on a linear function."""
-    x = np.zeros(D)
-    norms = np.empty(N)
-    for t in range(N):
-        plan = estimator.plan(x, None, None, Key(seed=17, iteration=t))
-        estimate, _ = estimator.combine(plan, linear_answers(plan, slope), None)
-        norms[t] = (estimate.gradient[in_f] ** 2).sum()
-    return norms
-
-
-def assert_mean(values, expected):
-    error = values.std(ddof=1) / np.sqrt(len(values))
-    assert abs(values.mean() - expected) <= 3 * error, (values.mean(), expected, error)
-    # and the test has power: a value that is wrong by a quarter would be found
-    assert abs(values.mean() - 1.25 * expected) > 3 * error
-
-
-@pytest.fixture
-def slope():
-    return np.random.default_rng(3).standard_normal(D)
-
-
-@pytest.fixture
-def in_f():
-    mask = np.zeros(D, dtype=bool)
-    mask[:S] = True
-    return mask
+from szoht.estimators import Sphere
+from szoht.schedules import Geometric
 
 
 @pytest.mark.parametrize("support_size", [1, 10, D])
 @pytest.mark.parametrize("q", [1, 5])
-def test_sphere(slope, in_f, support_size, q):
-    inside, outside = (slope[in_f] ** 2).sum(), (slope[~in_f] ** 2).sum()
+def test_second_moment(support_size, q):
+    inside, outside = (SLOPE[IN_F] ** 2).sum(), (SLOPE[~IN_F] ** 2).sum()
     overlap = (support_size - 1) / (D - 1)
     c1 = D / (support_size + 2) * ((S - 1) * overlap + 3)
     c2 = D / (support_size + 2) * S * overlap
     expected = (c1 * inside + c2 * outside) / q + (1 - 1 / q) * inside
     estimator = Sphere(q=q, mu=1e-3, support_size=support_size)
-    assert_mean(squared_norms(estimator, slope, in_f), expected)
+    assert_mean(squared_norms(estimator), expected)
 
 
 @pytest.mark.parametrize("q", [5, 20, D])
-def test_orthogonal_sphere(slope, in_f, q):
-    inside, total = (slope[in_f] ** 2).sum(), (slope**2).sum()
+def test_second_moment_of_orthogonal_directions(q):
+    inside, total = (SLOPE[IN_F] ** 2).sum(), (SLOPE**2).sum()
     b = q * (D - q) / (D * (D + 2) * (D - 1))
     a = q / D - q * (D - q) / ((D + 2) * (D - 1))
     expected = (D / q) ** 2 * (a * inside + b * S * total)
-    norms = squared_norms(Sphere(q=q, mu=1e-3, orthogonal=True), slope, in_f)
+    norms = squared_norms(Sphere(q=q, mu=1e-3, orthogonal=True))
     if q == D:  # a full basis recovers the gradient exactly
         assert np.allclose(norms, inside, rtol=1e-6)
     else:
         assert_mean(norms, expected)
-
-
-@pytest.mark.parametrize("q", [1, 5])
-def test_gaussian(slope, in_f, q):
-    inside, total = (slope[in_f] ** 2).sum(), (slope**2).sum()
-    expected = (2 * inside + S * total) / q + (1 - 1 / q) * inside
-    assert_mean(squared_norms(Gaussian(q=q, mu=1e-3), slope, in_f), expected)
 
 
 def test_forward_differences_are_unbiased_on_quadratics_and_pay_in_variance():
@@ -99,3 +61,9 @@ def test_central_differences_do_not_see_curvature():
     # each of the mirrored points is at distance mu, where f = 1.5 mu^2
     assert estimate.value == pytest.approx(1.5 * 0.25)
     assert not estimate.measured
+
+
+def test_radius_follows_the_iteration():
+    estimator = Sphere(q=2, mu=Geometric(start=1e-1, ratio=0.5))
+    plan = estimator.plan(np.zeros(4), None, None, Key(seed=0, iteration=2))
+    assert plan.queries[0].radius == pytest.approx(0.025)
