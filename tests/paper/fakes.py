@@ -3,7 +3,7 @@
 import numpy as np
 
 from szoht.paper import Drawing, Experiment, Job, Measured
-from szoht.reporting.drawing import panels
+from szoht.reporting.figures import subplots
 
 SLOPE = 2.0
 
@@ -26,7 +26,7 @@ def line(x):
 
 
 def figures(results):
-    figure, (axes,) = panels()
+    figure, (axes,) = subplots()
     axes.plot(*results.runs("low")[0].table.values())
     return {"lines": Drawing(figure=figure, caption="Two lines & <more>.")}
 

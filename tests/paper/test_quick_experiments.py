@@ -9,7 +9,7 @@ import pytest
 
 from szoht import algorithms, problems
 from szoht.core.objective import as_objective
-from szoht.paper import Curve, Job, Results, Scale, find, names, portfolio_runs, tracing
+from szoht.paper import Curve, Job, Results, Scale, find, names, portfolio_runs, recording
 from szoht.paper.claims import Verdict, judge, read_claims
 
 
@@ -46,7 +46,7 @@ def test_dimension_with_small_supports(seed):
 @pytest.mark.parametrize("best", [True, False])
 def test_the_best_iterate_or_the_newest_is_followed(best):
     """A step so long that f goes up and down."""
-    table = tracing.follow(
+    table = recording.follow(
         as_objective(lambda x: float(((x - 1) ** 2).sum())),
         np.zeros(6),
         method=algorithms.szoht(k=2, q=3, step_size=0.3),

@@ -24,7 +24,7 @@ from szoht.paper import (
 )
 from szoht.paper.report import write_report
 from szoht.paper.reproduce import Outcome
-from szoht.reporting.drawing import inline_svg
+from szoht.reporting.figures import inline_svg
 from szoht.reporting.theory_figures import contraction_figure
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

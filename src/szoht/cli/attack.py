@@ -10,7 +10,7 @@ import typer
 
 from szoht.cli import options
 from szoht.errors import MissingExtraError, ParameterError
-from szoht.reporting.drawing import load_matplotlib
+from szoht.reporting.figures import load_matplotlib
 from szoht.types import Vector
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from szoht.errors import DataWarning, ParameterError
 from szoht.problems import load_market, read_market, read_prices, read_returns
 from szoht.problems.assets import Assets
 from szoht.problems.orlib import NAMES
-from szoht.reporting.drawing import save_figure
+from szoht.reporting.figures import save_figure
 from szoht.reporting.portfolio_figures import frontier_figure
 from szoht.reporting.text import printable
 
@@ -253,7 +253,7 @@ def _write(report: dict[str, Any], out: Path) -> list[Path]:
     figure = frontier_figure(
         [(point["k"], point["risk"]) for point in report["risk_against_k"]],
         [(point["risk"], point["return"]) for point in report["risk_against_return"]],
-        chosen=(report["k"], report["risk"], report["return"]),
+        selected=(report["k"], report["risk"], report["return"]),
         risk_name=report["risk_measure"],
     )
     return [table, save_figure(figure, picture)]

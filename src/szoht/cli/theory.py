@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from szoht.cli import options
-from szoht.reporting.drawing import save_figure
+from szoht.reporting.figures import save_figure
 from szoht.reporting.theory_figures import contraction_figure, estimator_figure
 from szoht.theory import (
     Regularity,

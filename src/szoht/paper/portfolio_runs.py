@@ -11,7 +11,7 @@ import numpy as np
 
 from szoht import algorithms, problems
 from szoht.paper.experiment import Curve, Job, NotRunError, Results, Scale, Table
-from szoht.paper.tracing import follow
+from szoht.paper.recording import follow
 from szoht.types import Vector
 
 __all__ = [

@@ -14,14 +14,14 @@ from typing import Any
 from szoht._version import __version__
 from szoht.paper.claims import Judged, Verdict
 from szoht.paper.experiment import Curve, Drawing, Experiment
-from szoht.reporting.drawing import inline_svg, save_figure
-from szoht.reporting.page import Badge, Grid, Link, Page, Picture, Section
+from szoht.reporting.figures import inline_svg, save_figure
+from szoht.reporting.page import Badge, HtmlFigure, HtmlTable, Link, Page, Section
 
 __all__ = ["Outcome", "machine", "summary", "write_report"]
 
-TONES = {
+BADGE_STYLES = {
     Verdict.HOLDS: "good",
-    Verdict.DIFFERS: "odd",
+    Verdict.DIFFERS: "warning",
     Verdict.FAILS: "bad",
     Verdict.OPEN: "plain",
 }
@@ -43,18 +43,22 @@ def write_report(outcomes: Sequence[Outcome], folder: Path, *, quick: bool, seco
     for outcome in outcomes:
         _write_files(outcome, folder)
     kind = "Quick run: smaller settings, verdicts are indicative." if quick else "Full run."
-    lead = f"Zeroth-Order Hard-Thresholding: Gradient Error vs. Expansivity (NeurIPS 2022). {kind}"
+    subtitle = (
+        f"Zeroth-Order Hard-Thresholding: Gradient Error vs. Expansivity (NeurIPS 2022). {kind}"
+    )
     sections = [
         Section(
             anchor="verdicts",
             title="Verdicts",
             text=[summary(outcomes), _LEGEND],
-            parts=[_claims([j for o in outcomes for j in o.judged], linked=True)],
+            content=[_claims([j for o in outcomes for j in o.judged], linked=True)],
         ),
         *(_section(outcome) for outcome in outcomes),
-        Section(anchor="run", title="This run", parts=[_facts(outcomes, seconds, quick)]),
+        Section(anchor="run", title="This run", content=[_facts(outcomes, seconds, quick)]),
     ]
-    page = Page(title="The paper's experiments, claim by claim", lead=lead, sections=sections)
+    page = Page(
+        title="The paper's experiments, claim by claim", subtitle=subtitle, sections=sections
+    )
     path = folder / "report.html"
     path.write_text(page.html(), encoding="utf-8")
     return path
@@ -77,37 +81,37 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 
 def _section(outcome: Outcome) -> Section:
     name = outcome.experiment.name
-    pictures = [
-        Picture(svg=inline_svg(drawing.figure, f"{name}-{key}", key), caption=drawing.caption)
+    figures = [
+        HtmlFigure(svg=inline_svg(drawing.figure, f"{name}-{key}", key), caption=drawing.caption)
         for key, drawing in outcome.drawings.items()
     ]
-    parts: list[Grid | Picture] = [*pictures]
+    content: list[HtmlTable | HtmlFigure] = [*figures]
     if outcome.judged:
-        parts.append(_claims(outcome.judged))
+        content.append(_claims(outcome.judged))
     if outcome.curves:
-        parts.append(_curves(outcome))
+        content.append(_curves(outcome))
     problems = [f"Not run: {problem}" for problem in outcome.problems]
     text = [f"{outcome.experiment.where}. {outcome.experiment.about}", *problems]
-    return Section(anchor=name, title=outcome.experiment.title, text=text, parts=parts)
+    return Section(anchor=name, title=outcome.experiment.title, text=text, content=content)
 
 
-def _claims(judged: Sequence[Judged], *, linked: bool = False) -> Grid:
-    head = ["claim", "where", "target", "measured", "verdict", "reason"]
+def _claims(judged: Sequence[Judged], *, linked: bool = False) -> HtmlTable:
+    header = ["claim", "where", "target", "measured", "verdict", "reason"]
     rows: list[list[object]] = []
     for one in judged:
         claim = one.claim
         text = "" if one.measured is None else one.measured.text
         word = f"{one.verdict} (quick)" if one.quick and one.measured else str(one.verdict)
-        badge = Badge(word, TONES[one.verdict])
+        badge = Badge(word, BADGE_STYLES[one.verdict])
         statement: object = (
             Link(claim.statement, f"#{claim.experiment}") if linked else (claim.statement)
         )
         wanted = claim.wanted(quick=one.quick)
         rows.append([statement, claim.where, wanted, text, badge, one.reason])
-    return Grid(head=head, rows=rows, caption="Claims")
+    return HtmlTable(header=header, rows=rows, caption="Claims")
 
 
-def _curves(outcome: Outcome) -> Grid:
+def _curves(outcome: Outcome) -> HtmlTable:
     rows = [
         [
             Link(curve.job.curve, str(_csv(curve.job.experiment, curve))),
@@ -118,11 +122,11 @@ def _curves(outcome: Outcome) -> Grid:
         ]
         for curve in outcome.curves
     ]
-    head = ["curve", "seed", "settings", "CPU seconds", "notes"]
-    return Grid(head=head, rows=rows, caption=f"{len(rows)} curves", folded=True)
+    header = ["curve", "seed", "settings", "CPU seconds", "notes"]
+    return HtmlTable(header=header, rows=rows, caption=f"{len(rows)} curves", collapsed=True)
 
 
-def _facts(outcomes: Sequence[Outcome], seconds: float, quick: bool) -> Grid:
+def _facts(outcomes: Sequence[Outcome], seconds: float, quick: bool) -> HtmlTable:
     seeds = sorted({curve.job.seed for outcome in outcomes for curve in outcome.curves})
     cpu = sum(curve.seconds for outcome in outcomes for curve in outcome.curves)
     facts = {
@@ -132,7 +136,7 @@ def _facts(outcomes: Sequence[Outcome], seconds: float, quick: bool) -> Grid:
         "CPU seconds of the curves": f"{cpu:.0f}",
         "wall time of this run, seconds": f"{seconds:.0f}",
     }
-    return Grid(head=["fact", "value"], rows=list(facts.items()))
+    return HtmlTable(header=["fact", "value"], rows=list(facts.items()))
 
 
 def machine() -> dict[str, str]:

@@ -190,8 +190,8 @@ def test_probabilities():
             attacked(model, scores="probs")
 
 
-def colour(images):
-    """A classifier of colour images: the mean over channels, as a grey one."""
+def color(images):
+    """A classifier of color images: the mean over channels, as a grey one."""
     return classifiers.logits(np.asarray(images).mean(axis=1 if images.shape[1] == 3 else 3))
 
 
@@ -200,12 +200,12 @@ def test_pixels_of_colour_images_move_together(channels):
     axis = 0 if channels == "first" else 2
     image = np.repeat(np.expand_dims(IMAGE, axis), 3, axis=axis)
     for method in ("corner_search", "sparse_rs"):
-        result = attacked(colour, image, unit="pixels", k=6, method=method, max_queries=3_000)
+        result = attacked(color, image, unit="pixels", k=6, method=method, max_queries=3_000)
         assert result.success
         changed = (result.adversarial != image).any(axis=axis)
         assert result.pixels == changed.sum() <= 6
         assert result.l0 > result.pixels
-    single = attacked(colour, image, k=12, method="corner_search", max_queries=3_000)
+    single = attacked(color, image, k=12, method="corner_search", max_queries=3_000)
     assert single.l0 <= 12
 
 
@@ -432,7 +432,7 @@ def test_bars_are_shown(capsys):
 def test_pictures(shape):
     model, image = classifiers.logits, IMAGE
     if 3 in shape:
-        model, axis = colour, shape.index(3)
+        model, axis = color, shape.index(3)
         image = np.repeat(np.expand_dims(IMAGE, axis), 3, axis=axis)
     result = attacked(model, image.reshape(shape), k=6, max_queries=500)
     figure = result.plot()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from szoht.applications.attack.result import AttackResult
-from szoht.reporting.drawing import load_matplotlib
+from szoht.reporting.figures import load_matplotlib
 from szoht.types import Indices, Vector
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 PLANE = 2
-COLOURS = (3, 4)
+COLOR_CHANNELS = (3, 4)
 
 
 def draw(result: AttackResult) -> "Figure":
@@ -47,7 +47,7 @@ def draw(result: AttackResult) -> "Figure":
 
 
 def _draw_change(panel: Any, change: Vector) -> None:
-    """Show a change in colours around white, or as grey plus the change if it has channels."""
+    """Show a change in colors around white, or as grey plus the change if it has channels."""
     size = float(np.abs(change).max()) or 1.0
     if change.ndim == PLANE:
         panel.imshow(change, cmap="RdBu_r", vmin=-size, vmax=size, interpolation="nearest")
@@ -63,8 +63,8 @@ def _plane(image: Vector, pixel_of: Indices) -> Vector:
         return image.reshape(1, -1)
     # channels first if the next coordinate along the last axis is another pixel
     first = pixel_of.size > 1 and pixel_of[0] != pixel_of[1]
-    moved = np.moveaxis(image, 0, -1) if first and image.shape[0] in (1, *COLOURS) else image
-    if moved.shape[-1] in COLOURS:
+    moved = np.moveaxis(image, 0, -1) if first and image.shape[0] in (1, *COLOR_CHANNELS) else image
+    if moved.shape[-1] in COLOR_CHANNELS:
         return moved
     flat: Vector = moved[..., 0]
     return flat

@@ -7,7 +7,7 @@ import numpy as np
 
 from szoht import problems
 from szoht.paper.experiment import Drawing, Experiment, Job, Measured, Results, Scale
-from szoht.paper.measuring import number, over_seeds, truth
+from szoht.paper.measurements import number, over_seeds, truth
 from szoht.paper.portfolio_runs import (
     BUDGETS,
     LABELS,
@@ -21,7 +21,7 @@ from szoht.paper.portfolio_runs import (
     run,
     shipped,
 )
-from szoht.reporting.drawing import COLOURS, band, panels
+from szoht.reporting.figures import COLORS, plot_median_and_range, subplots
 from szoht.types import Vector
 
 __all__ = ["EXPERIMENT"]
@@ -74,17 +74,19 @@ def _figures(results: Results) -> Mapping[str, Drawing]:
 
 
 def _figure(results: Results, tuning: str, words: str) -> Drawing:
-    figure, axes = panels(rows=2, columns=3)
+    figure, axes = subplots(rows=2, columns=3)
     for name, upper, lower in zip(PORTFOLIOS, axes[:3], axes[3:], strict=True):
-        for method, colour in zip((*METHODS, "auto"), COLOURS, strict=False):
+        for method, color in zip((*METHODS, "auto"), COLORS, strict=False):
             if (curve := _curve(name, tuning, method)) in results:
                 for axis, column in ((upper, "f"), (lower, "l0_large")):
                     x, columns = _on_grid(results, curve, column)
                     line = "--" if method == "auto" else "-"
-                    band(axis, x, columns, label=LABELS[method], colour=colour, line=line)
+                    plot_median_and_range(
+                        axis, x, columns, label=LABELS[method], color=color, line=line
+                    )
             if tuning == "paper" and method != "auto":
                 place, value = np.array(digitised()[name][method]).T
-                upper.plot(place, value, "o", color=colour, markersize=3.5, alpha=0.8)
+                upper.plot(place, value, "o", color=color, markersize=3.5, alpha=0.8)
         best, _ = known(problems.portfolio(name, k=K, form="raw"))
         upper.axhline(best, color="#888888", linestyle=":", linewidth=1.2)
         upper.set(title=name, yscale="log", ylim=FRAMES[name])

@@ -25,8 +25,8 @@ from szoht.paper.experiment import (
     Scale,
     Table,
 )
-from szoht.paper.measuring import number, truth
-from szoht.reporting.drawing import COLOURS, panels
+from szoht.paper.measurements import number, truth
+from szoht.reporting.figures import COLORS, subplots
 from szoht.types import Vector
 
 __all__ = ["EXPERIMENT"]
@@ -133,7 +133,7 @@ def _row(results: Results, dataset: str, method: str) -> tuple[float, float, flo
 
 
 def _figures(results: Results) -> Mapping[str, Drawing]:
-    figure, axes = panels(rows=1, columns=1, size=(8.4, 4.4))
+    figure, axes = subplots(rows=1, columns=1, size=(8.4, 4.4))
     axis = axes[0]
     axis.axis("off")
     heads = ("", "images", "ASR %", "l0 %", "l2", "iterations")
@@ -165,15 +165,15 @@ def _figures(results: Results) -> Mapping[str, Drawing]:
 
 def _search_figure(results: Results) -> Drawing:
     cases = [(name, unit, k) for name, listed in CASES.items() for unit, k in listed]
-    figure, axes = panels(rows=1, columns=len(cases), sharey=True)
+    figure, axes = subplots(rows=1, columns=len(cases), sharey=True)
     for axis, (name, unit, k) in zip(axes, cases, strict=True):
-        for method, colour in zip(SEARCHES, COLOURS, strict=False):
+        for method, color in zip(SEARCHES, COLORS, strict=False):
             if (curve := _curve(name, method, unit, k)) in results:
                 queries = np.sort(_queries(results, curve))
                 share = np.arange(1, queries.size + 1) / queries.size
                 x = np.concatenate([[1.0], queries[np.isfinite(queries)], [BUDGETS[name]]])
                 y = np.concatenate([[0.0], share[np.isfinite(queries)]])
-                axis.step(x, np.append(y, y[-1]), where="post", color=colour, label=LABELS[method])
+                axis.step(x, np.append(y, y[-1]), where="post", color=color, label=LABELS[method])
         axis.set(title=f"{DATASETS[name].title}, {k} {unit}", xlabel="queries", xscale="log")
     axes[0].set(ylabel="share of images led astray", ylim=(0, 1.02))
     axes[0].legend(frameon=False, fontsize=8)

@@ -7,8 +7,8 @@ import numpy as np
 
 from szoht.paper.attack_runs import DATASETS, LABELS, METHODS, attacked, unavailable
 from szoht.paper.experiment import Drawing, Experiment, Job, Measured, Results, Scale, Table
-from szoht.paper.measuring import over_seeds, truth
-from szoht.reporting.drawing import COLOURS, panels
+from szoht.paper.measurements import over_seeds, truth
+from szoht.reporting.figures import COLORS, subplots
 from szoht.types import Vector
 
 __all__ = ["EXPERIMENT"]
@@ -65,13 +65,13 @@ def _run(settings: Mapping[str, Any], seed: int) -> Table:
 
 
 def _figures(results: Results) -> Mapping[str, Drawing]:
-    figure, axes = panels(rows=1, columns=3)
+    figure, axes = subplots(rows=1, columns=3)
     for axis, (name, dataset) in zip(axes, DATASETS.items(), strict=True):
-        for method, colour in zip(METHODS, COLOURS, strict=False):
+        for method, color in zip(METHODS, COLORS, strict=False):
             if (curve := f"{name} {method}") in results:
                 x = results.columns(curve, "queries")[0]
                 f = np.mean(results.columns(curve, "f"), axis=0)
-                axis.plot(x, f, color=colour, linewidth=1.6, label=LABELS[method])
+                axis.plot(x, f, color=color, linewidth=1.6, label=LABELS[method])
         axis.set(title=f"{dataset.title}, d = {dataset.d:,}", xlabel="queries", ylim=(0, None))
     axes[0].set(ylabel="margin $f$, mean over images")
     axes[0].legend(frameon=False, fontsize=8)

@@ -19,8 +19,8 @@ from szoht.paper.experiment import (
     Scale,
     Table,
 )
-from szoht.paper.measuring import number, over_seeds, truth
-from szoht.reporting.drawing import COLOURS, band, panels
+from szoht.paper.measurements import number, over_seeds, truth
+from szoht.reporting.figures import COLORS, plot_median_and_range, subplots
 from szoht.theory import Regularity, Setting, contraction, error_second_moment, expansivity
 from szoht.types import Indices, Vector
 
@@ -144,20 +144,18 @@ def _steps(x: Vector, target: Vector, sample: Vector, k: int, step: float) -> tu
 
 
 def _figures(results: Results) -> Mapping[str, Drawing]:
-    figure, (left, middle, right) = panels(columns=3)
+    figure, (left, middle, right) = subplots(columns=3)
     first = results.runs(results.names[0])[0].table
     left.plot(first["k"], first["gamma_bound"], color="#888888", label="Lemma B.4")
-    left.plot(first["k"], first["gamma"], "o", color=COLOURS[0], markersize=4, label="worst found")
+    left.plot(first["k"], first["gamma"], "o", color=COLORS[0], markersize=4, label="worst found")
     left.set(title="Expansivity of thresholding", ylabel=r"$\gamma(k)$")
-    for q, colour in zip(DIRECTIONS, COLOURS, strict=False):
+    for q, color in zip(DIRECTIONS, COLORS, strict=False):
         name = f"q={q}"
         k = results.columns(name, "k")[0]
-        band(middle, k, results.columns(name, "error"), label=name, colour=colour)
+        plot_median_and_range(middle, k, results.columns(name, "error"), label=name, color=color)
         middle.plot(k, results.columns(name, "error_exact")[0], ":", color="#444444", linewidth=1)
-        band(right, k, results.columns(name, "product"), label=name, colour=colour)
-        right.plot(
-            k, results.columns(name, "step")[0], "--", color=colour, linewidth=1.0, alpha=0.7
-        )
+        plot_median_and_range(right, k, results.columns(name, "product"), label=name, color=color)
+        right.plot(k, results.columns(name, "step")[0], "--", color=color, linewidth=1.0, alpha=0.7)
     middle.set(title="Gradient error on F", ylabel=r"$E|\hat g_F - g_F|^2 / |g_F|^2$", yscale="log")
     right.set(title="Their product", ylabel=r"$\gamma(k)\,\rho(k)$", ylim=(0.4, 1.5))
     right.axhline(1.0, color="#c0392b", linewidth=1.0)

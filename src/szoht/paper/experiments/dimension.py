@@ -18,9 +18,9 @@ from szoht.paper.experiment import (
     Scale,
     Table,
 )
-from szoht.paper.measuring import number, over_seeds
-from szoht.paper.tracing import follow
-from szoht.reporting.drawing import COLOURS, band, panels
+from szoht.paper.measurements import number, over_seeds
+from szoht.paper.recording import follow
+from szoht.reporting.figures import COLORS, plot_median_and_range, subplots
 from szoht.theory import sufficient_q
 from szoht.types import Vector
 
@@ -108,7 +108,7 @@ def _run(settings: Mapping[str, Any], seed: int) -> Table:
 
 
 def _figures(results: Results) -> Mapping[str, Drawing]:
-    figure, axes = panels(rows=2, columns=3)
+    figure, axes = subplots(rows=2, columns=3)
     titles = {
         "all": "$s_2 = d$",
         "d/k": r"$s_2 = \lfloor d/k \rfloor$",
@@ -117,10 +117,12 @@ def _figures(results: Results) -> Mapping[str, Drawing]:
     for column, support in enumerate(SUPPORTS):
         for row, measure in enumerate(("f", "distance")):
             axis = axes[3 * row + column]
-            for d, colour in zip(DIMENSIONS, COLOURS, strict=False):
+            for d, color in zip(DIMENSIONS, COLORS, strict=False):
                 if (curve := f"{support} d={d}") in results:
                     x = results.columns(curve, "directions")[0]
-                    band(axis, x, results.columns(curve, measure), label=f"d={d}", colour=colour)
+                    plot_median_and_range(
+                        axis, x, results.columns(curve, measure), label=f"d={d}", color=color
+                    )
             axis.set(title=titles[support], xlabel="directions")
             axis.ticklabel_format(axis="x", style="sci", scilimits=(0, 3))
         axes[column].set(yscale="log")
@@ -137,16 +139,16 @@ def _figures(results: Results) -> Mapping[str, Drawing]:
 
 
 def _slope_figure(results: Results) -> Drawing:
-    figure, (axis,) = panels(size=(5.6, 3.6))
-    for support, colour in zip(SUPPORTS, COLOURS, strict=False):
+    figure, (axis,) = subplots(size=(5.6, 3.6))
+    for support, color in zip(SUPPORTS, COLORS, strict=False):
         try:
             d, queries = _reached(results, support)
         except NotRunError:
             continue
-        axis.plot(d, queries, "o", color=colour, markersize=4, alpha=0.7)
+        axis.plot(d, queries, "o", color=color, markersize=4, alpha=0.7)
         fit = np.polynomial.Polynomial.fit(d, queries, 1)
         ends = np.array([d.min(), d.max()])
-        axis.plot(ends, fit(ends), color=colour, label=f"$s_2$ = {support}")
+        axis.plot(ends, fit(ends), color=color, label=f"$s_2$ = {support}")
     axis.set(xlabel="$d$", ylabel=f"directions to $f \\leq {TARGET}$", ylim=(0, None))
     axis.legend(frameon=False, fontsize=8)
     caption = f"Directions until f reaches {TARGET}, one point per run, with least-squares lines."

@@ -14,7 +14,7 @@ from szoht.paper.experiment import (
     Scale,
     Table,
 )
-from szoht.paper.measuring import over_seeds
+from szoht.paper.measurements import over_seeds
 from szoht.reporting.theory_figures import estimates, estimator_figure
 from szoht.theory import estimate_sphere
 

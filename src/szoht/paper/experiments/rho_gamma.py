@@ -14,7 +14,7 @@ from szoht.paper.experiment import (
     Scale,
     Table,
 )
-from szoht.paper.measuring import listed, number
+from szoht.paper.measurements import listed, number
 from szoht.reporting.theory_figures import contraction_figure
 from szoht.theory import Regularity, Setting, contraction
 

@@ -18,9 +18,9 @@ from szoht.paper.experiment import (
     Scale,
     Table,
 )
-from szoht.paper.measuring import listed, number, over_seeds, truth
-from szoht.paper.tracing import follow
-from szoht.reporting.drawing import COLOURS, band, panels
+from szoht.paper.measurements import listed, number, over_seeds, truth
+from szoht.paper.recording import follow
+from szoht.reporting.figures import COLORS, plot_median_and_range, subplots
 from szoht.theory import Regularity, Setting, contraction
 from szoht.types import Vector
 
@@ -93,14 +93,16 @@ def _figures(results: Results) -> Mapping[str, Drawing]:
         ("plotted", "the objective that reproduces the paper's figure"),
         ("printed", "the objective as the text prints it"),
     ):
-        figure, axes = panels(columns=3)
+        figure, axes = subplots(columns=3)
         columns = ("f", "distance_drawn", "distance")
         titles = ("$f(x)$", r"distance to $x^*$ as drawn", r"distance to the true $x^*$")
         for axis, column, title in zip(axes, columns, titles, strict=True):
-            for q, colour in zip(DIRECTIONS, COLOURS, strict=False):
+            for q, color in zip(DIRECTIONS, COLORS, strict=False):
                 if (curve := f"{name} q={q}") in results:
                     x = results.columns(curve, "directions")[0]
-                    band(axis, x, results.columns(curve, column), label=f"q={q}", colour=colour)
+                    plot_median_and_range(
+                        axis, x, results.columns(curve, column), label=f"q={q}", color=color
+                    )
             axis.set(title=title, xlabel="directions (the paper's count of queries)")
             axis.ticklabel_format(axis="x", style="sci", scilimits=(0, 3))
         axes[0].set(yscale="log", ylim=(1e-6, 0.03))
