@@ -1,36 +1,36 @@
-"""Measurements that several experiments share."""
+"""Constructors of the kinds of measurements that experiments share."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from szoht.paper.experiment import Measured
+from szoht.paper.experiment import Measurement
 from szoht.types import Vector
 
-__all__ = ["listed", "number", "over_seeds", "truth"]
+__all__ = ["boolean", "integers", "median_over_seeds", "scalar"]
 
 
-def number(value: float, note: str = "") -> Measured:
-    """Return one number."""
-    return Measured(value=float(value), text=f"{value:.5g}{note}")
+def scalar(value: float, note: str = "") -> Measurement:
+    """Return a measurement of one number."""
+    return Measurement(value=float(value), text=f"{value:.5g}{note}")
 
 
-def truth(value: object, note: str) -> Measured:
-    """Return whether something is so, with the numbers that say it."""
-    return Measured(value=bool(value), text=f"{'true' if value else 'false'}: {note}")
+def boolean(value: object, note: str) -> Measurement:
+    """Return a true or false measurement, with the numbers behind it."""
+    return Measurement(value=bool(value), text=f"{'true' if value else 'false'}: {note}")
 
 
-def listed(values: Sequence[int]) -> Measured:
-    """Return a list of integers, in order."""
-    return Measured(value=[int(v) for v in values], text=", ".join(map(str, values)) or "none")
+def integers(values: Sequence[int]) -> Measurement:
+    """Return a measurement that is an ordered list of integers."""
+    return Measurement(value=[int(v) for v in values], text=", ".join(map(str, values)) or "none")
 
 
-def over_seeds(values: Vector) -> Measured:
-    """Return the median over seeds, and between which values they all lie.
+def median_over_seeds(values: Vector) -> Measurement:
+    """Return the median over seeds, with their range as the interval.
 
-    >>> over_seeds(np.array([1.0, 2.0, 4.0])).text
+    >>> median_over_seeds(np.array([1.0, 2.0, 4.0])).text
     '2 (1 to 4, 3 seeds)'
     """
-    middle, low, high = float(np.median(values)), float(values.min()), float(values.max())
+    median, low, high = float(np.median(values)), float(values.min()), float(values.max())
     spread = f" ({low:.4g} to {high:.4g}, {len(values)} seeds)" if len(values) > 1 else ""
-    return Measured(value=middle, text=f"{middle:.4g}{spread}", low=low, high=high)
+    return Measurement(value=median, text=f"{median:.4g}{spread}", low=low, high=high)
