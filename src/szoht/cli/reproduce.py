@@ -54,7 +54,7 @@ def reproduce(
     """
     console = Console()
     try:
-        with options.complaints():
+        with options.cli_errors():
             options.check_output("out", out / "report.html", make_folder=True)
             for name in _tunable(names) if tune else ():
                 with _progress_bar(console) as callback:
@@ -68,7 +68,7 @@ def reproduce(
                 )
     except KeyboardInterrupt:
         options.echo(f"Stopped. Finished curves are kept in {out}; repeat the command to continue.")
-        raise typer.Exit(code=options.INTERRUPTED) from None
+        raise typer.Exit(code=options.EXIT_INTERRUPTED) from None
     console.print(_verdicts(report))
     for result in report.experiment_results:
         for error in result.errors:
