@@ -12,16 +12,7 @@ import numpy as np
 import pytest
 
 from paper import fakes
-from szoht.paper import (
-    Claim,
-    Curve,
-    Job,
-    Results,
-    Scale,
-    Verdict,
-    evaluate_claim,
-    reproduce,
-)
+from szoht.paper import Claim, Curve, Job, Results, Scale, Verdict, evaluate_claim, reproduce
 from szoht.paper.report import write_report
 from szoht.paper.reproduce import ExperimentResult
 from szoht.reporting.figures import inline_svg

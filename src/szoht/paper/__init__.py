@@ -1,12 +1,12 @@
 """The paper's experiments: curves, figures, and a check of every claim."""
 
 from szoht.paper.claims import Claim, ClaimResult, Verdict, evaluate_claim, read_claims
+from szoht.paper.errors import NotRunError
 from szoht.paper.experiment import (
     Curve,
     Experiment,
     Job,
     Measurement,
-    NotRunError,
     Plot,
     Results,
     Scale,

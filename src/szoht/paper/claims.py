@@ -8,7 +8,8 @@ from importlib import resources
 from typing import Any
 
 from szoht.errors import ParameterError
-from szoht.paper.experiment import Experiment, Measurement, NotRunError, Results
+from szoht.paper.errors import NotRunError
+from szoht.paper.experiment import Experiment, Measurement, Results
 
 __all__ = ["Claim", "ClaimResult", "KnownDeviation", "Verdict", "evaluate_claim", "read_claims"]
 

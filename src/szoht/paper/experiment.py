@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from szoht.errors import SzohtError
+from szoht.paper.errors import NotRunError
 from szoht.types import Vector
 
 if TYPE_CHECKING:
@@ -17,20 +17,14 @@ __all__ = [
     "Experiment",
     "Job",
     "Measurement",
-    "NotRunError",
     "Plot",
     "Results",
     "Scale",
     "Table",
-    "table_from_rows",
 ]
 
 Table: TypeAlias = dict[str, Vector]
 """Columns of equal length; the first is the horizontal axis of the others."""
-
-
-class NotRunError(SzohtError, LookupError):
-    """A measurement needs a curve that was not computed in this (perhaps quick) run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,15 +94,6 @@ class Plot:
 
     figure: "Figure"
     caption: str
-
-
-def table_from_rows(rows: Sequence[Mapping[str, float]]) -> Table:
-    """Return rows with equal keys as columns.
-
-    >>> table_from_rows([{"k": 1, "error": 0.5}, {"k": 2, "error": 0.25}])["error"]
-    array([0.5 , 0.25])
-    """
-    return {name: np.array([row[name] for row in rows], dtype=np.float64) for name in rows[0]}
 
 
 class Results:

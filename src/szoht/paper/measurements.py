@@ -1,13 +1,13 @@
 """Constructors of the kinds of measurements that experiments share."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from szoht.paper.experiment import Measurement
 from szoht.types import Vector
 
-__all__ = ["boolean", "integers", "median_over_seeds", "scalar"]
+__all__ = ["boolean", "by_name", "integers", "median_over_seeds", "scalar"]
 
 
 def scalar(value: float, note: str = "") -> Measurement:
@@ -34,3 +34,8 @@ def median_over_seeds(values: Vector) -> Measurement:
     median, low, high = float(np.median(values)), float(values.min()), float(values.max())
     spread = f" ({low:.4g} to {high:.4g}, {len(values)} seeds)" if len(values) > 1 else ""
     return Measurement(value=median, text=f"{median:.4g}{spread}", low=low, high=high)
+
+
+def by_name(*functions: Callable[..., Measurement]) -> dict[str, Callable[..., Measurement]]:
+    """Return functions by their names, without a leading underscore."""
+    return {function.__name__.lstrip("_"): function for function in functions}

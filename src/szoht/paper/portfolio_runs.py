@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from szoht import algorithms, problems
-from szoht.paper.experiment import Curve, Job, NotRunError, Results, Scale, Table
+from szoht.paper.errors import NotRunError
+from szoht.paper.experiment import Curve, Job, Results, Scale, Table
 from szoht.paper.methods import PAPER_METHODS
 from szoht.paper.recording import record_run
 from szoht.types import Vector

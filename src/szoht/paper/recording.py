@@ -1,17 +1,18 @@
-"""Records measurements of the iterates of a run at regular intervals."""
+"""Tables of measurements: of the iterates of a run at regular intervals, or from rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from szoht.core.algorithm import Algorithm
 from szoht.core.objective import Objective
+from szoht.paper.experiment import Table
 from szoht.result import Progress
 from szoht.run.minimize import minimize
 from szoht.types import Vector
 
-__all__ = ["record_run"]
+__all__ = ["record_run", "table_from_rows"]
 
 RECORDED_ROWS = 400
 
@@ -27,7 +28,7 @@ def record_run(
     seed: int,
     best: bool = False,
     **limits: Any,
-) -> dict[str, Vector]:
+) -> Table:
     """Run `minimize` and return a table of measurements of its iterates.
 
     Parameters
@@ -57,6 +58,15 @@ def record_run(
     elif best:
         recorder.add_row(result.nfev - result.nit, result.nfev, result.x)
     return recorder.table()
+
+
+def table_from_rows(rows: Sequence[Mapping[str, float]]) -> Table:
+    """Return rows with equal keys as columns.
+
+    >>> table_from_rows([{"k": 1, "error": 0.5}, {"k": 2, "error": 0.25}])["error"]
+    array([0.5 , 0.25])
+    """
+    return {name: np.array([row[name] for row in rows], dtype=np.float64) for name in rows[0]}
 
 
 class _Recorder:
@@ -89,7 +99,7 @@ class _Recorder:
             values = (float(measure(x)) for measure in self._measures.values())
             self._rows[queries] = (float(directions), float(queries), *values)
 
-    def table(self) -> dict[str, Vector]:
+    def table(self) -> Table:
         """Return the columns."""
         names = ("directions", "queries", *self._measures)
         return dict(zip(names, np.array(list(self._rows.values())).T, strict=True))

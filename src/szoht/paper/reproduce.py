@@ -12,7 +12,8 @@ from szoht.core.validation import check_integer
 from szoht.errors import ParameterError
 from szoht.paper.cache import Cache
 from szoht.paper.claims import ClaimResult, Verdict, evaluate_claim, read_claims
-from szoht.paper.experiment import Curve, Experiment, Job, NotRunError, Results, Scale
+from szoht.paper.errors import NotRunError
+from szoht.paper.experiment import Curve, Experiment, Job, Results, Scale
 from szoht.paper.registry import experiment_names, get_experiment
 from szoht.paper.report import ExperimentResult, write_report
 from szoht.paper.runner import JobResult, run_jobs

@@ -13,12 +13,12 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
-from szoht.errors import SzohtError
 from szoht.paper.cache import Cache, read_curve, write_curve
+from szoht.paper.errors import WorkerError
 from szoht.paper.experiment import Curve, Job, Table
 from szoht.paper.registry import get_experiment
 
-__all__ = ["JobResult", "WorkerError", "run_jobs"]
+__all__ = ["JobResult", "run_jobs"]
 
 THREAD_COUNT_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -29,10 +29,6 @@ THREAD_COUNT_VARIABLES = (
 
 MAX_MESSAGE_CHARACTERS = 500
 """Limit of a worker's error message: at most 4 bytes each, below the 4096 of an atomic write."""
-
-
-class WorkerError(SzohtError, RuntimeError):
-    """A worker process died."""
 
 
 Run = Callable[..., Table]

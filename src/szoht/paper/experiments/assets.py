@@ -7,7 +7,7 @@ import numpy as np
 
 from szoht import problems
 from szoht.paper.experiment import Experiment, Job, Measurement, Plot, Results, Scale
-from szoht.paper.measurements import boolean, median_over_seeds, scalar
+from szoht.paper.measurements import boolean, by_name, median_over_seeds, scalar
 from szoht.paper.methods import METHOD_LABELS, PAPER_METHODS
 from szoht.paper.portfolio_runs import (
     FULL_QUERIES,
@@ -212,14 +212,7 @@ EXPERIMENT = Experiment(
     jobs=_jobs,
     run=run,
     figures=_figures,
-    measures={
-        "at": _at,
-        "relative": _relative,
-        "lowest": _lowest,
-        "versus": _versus,
-        "sparse": _sparse,
-        "worst_gap": _worst_gap,
-    },
+    measures=by_name(_at, _relative, _lowest, _versus, _sparse, _worst_gap),
     tuning_jobs=tuning_jobs,
     select_settings=select_settings,
 )

@@ -12,19 +12,11 @@ from szoht.paper.attack_runs import (
     attack_measures,
     why_unavailable,
 )
-from szoht.paper.experiment import (
-    Experiment,
-    Job,
-    Measurement,
-    NotRunError,
-    Plot,
-    Results,
-    Scale,
-    Table,
-    table_from_rows,
-)
-from szoht.paper.measurements import boolean, scalar
+from szoht.paper.errors import NotRunError
+from szoht.paper.experiment import Experiment, Job, Measurement, Plot, Results, Scale, Table
+from szoht.paper.measurements import boolean, by_name, scalar
 from szoht.paper.methods import METHOD_LABELS, PAPER_METHODS
+from szoht.paper.recording import table_from_rows
 from szoht.reporting.figures import COLORS, subplots
 from szoht.types import Vector
 
@@ -237,6 +229,6 @@ EXPERIMENT = Experiment(
     jobs=_jobs,
     run=_run,
     figures=_figures,
-    measures={"l0": _l0, "best": _best, "compared_with_sparse_rs": _compared_with_sparse_rs},
+    measures=by_name(_l0, _best, _compared_with_sparse_rs),
     why_unavailable=why_unavailable,
 )

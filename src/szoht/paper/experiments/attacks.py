@@ -7,7 +7,7 @@ import numpy as np
 
 from szoht.paper.attack_runs import DATASETS, attack_image, why_unavailable
 from szoht.paper.experiment import Experiment, Job, Measurement, Plot, Results, Scale, Table
-from szoht.paper.measurements import boolean, median_over_seeds
+from szoht.paper.measurements import boolean, by_name, median_over_seeds
 from szoht.paper.methods import METHOD_LABELS, PAPER_METHODS
 from szoht.reporting.figures import COLORS, subplots
 from szoht.types import Vector
@@ -118,6 +118,6 @@ EXPERIMENT = Experiment(
     jobs=_jobs,
     run=_run,
     figures=_figures,
-    measures={"fastest": _fastest, "final_ratio": _final_ratio},
+    measures=by_name(_fastest, _final_ratio),
     why_unavailable=why_unavailable,
 )

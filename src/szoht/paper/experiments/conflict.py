@@ -9,18 +9,10 @@ from szoht.core.query import Answer
 from szoht.core.random import Key
 from szoht.estimators import Sphere
 from szoht.operators import Sparse
-from szoht.paper.experiment import (
-    Experiment,
-    Job,
-    Measurement,
-    NotRunError,
-    Plot,
-    Results,
-    Scale,
-    Table,
-    table_from_rows,
-)
-from szoht.paper.measurements import boolean, median_over_seeds, scalar
+from szoht.paper.errors import NotRunError
+from szoht.paper.experiment import Experiment, Job, Measurement, Plot, Results, Scale, Table
+from szoht.paper.measurements import boolean, by_name, median_over_seeds, scalar
+from szoht.paper.recording import table_from_rows
 from szoht.reporting.figures import COLORS, plot_median_and_range, subplots
 from szoht.theory import Regularity, Setting, contraction, error_second_moment, expansivity
 from szoht.types import Indices, Vector
@@ -271,17 +263,17 @@ EXPERIMENT = Experiment(
     jobs=_jobs,
     run=_run,
     figures=_figures,
-    measures={
-        "lemma": _lemma,
-        "tight": _tight,
-        "least_expansion": _least_expansion,
-        "monotone": _monotone,
-        "moment": _moment,
-        "falls_with_q": _falls_with_q,
-        "smallest_product": _smallest_product,
-        "crossing": _crossing,
-        "predicted": _predicted,
-        "covered": _covered,
-        "chosen": _chosen,
-    },
+    measures=by_name(
+        _lemma,
+        _tight,
+        _least_expansion,
+        _monotone,
+        _moment,
+        _falls_with_q,
+        _smallest_product,
+        _crossing,
+        _predicted,
+        _covered,
+        _chosen,
+    ),
 )

@@ -8,17 +8,9 @@ import numpy as np
 from scipy import stats
 
 from szoht import algorithms, problems
-from szoht.paper.experiment import (
-    Experiment,
-    Job,
-    Measurement,
-    NotRunError,
-    Plot,
-    Results,
-    Scale,
-    Table,
-)
-from szoht.paper.measurements import median_over_seeds, scalar
+from szoht.paper.errors import NotRunError
+from szoht.paper.experiment import Experiment, Job, Measurement, Plot, Results, Scale, Table
+from szoht.paper.measurements import by_name, median_over_seeds, scalar
 from szoht.paper.plotting import plot_curves
 from szoht.paper.recording import record_run
 from szoht.reporting.figures import COLORS, subplots
@@ -254,13 +246,7 @@ EXPERIMENT = Experiment(
     jobs=_jobs,
     run=_run,
     figures=_figures,
-    measures={
-        "at": _at,
-        "spread": _spread,
-        "slope": _slope,
-        "relative_slope": _relative_slope,
-        "predicted_slope": _predicted_slope,
-        "start": _start,
-        "printed_start": _printed_start,
-    },
+    measures=by_name(
+        _at, _spread, _slope, _relative_slope, _predicted_slope, _start, _printed_start
+    ),
 )

@@ -5,17 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from szoht.paper.experiment import (
-    Experiment,
-    Job,
-    Measurement,
-    Plot,
-    Results,
-    Scale,
-    Table,
-    table_from_rows,
-)
-from szoht.paper.measurements import median_over_seeds
+from szoht.paper.experiment import Experiment, Job, Measurement, Plot, Results, Scale, Table
+from szoht.paper.measurements import by_name, median_over_seeds
+from szoht.paper.recording import table_from_rows
 from szoht.reporting.theory_figures import estimates, estimator_figure
 from szoht.theory import estimate_sphere
 
@@ -91,5 +83,5 @@ EXPERIMENT = Experiment(
     jobs=_jobs,
     run=_run,
     figures=_figures,
-    measures={"last": _last, "ratio": _ratio},
+    measures=by_name(_last, _ratio),
 )

@@ -5,16 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from szoht.paper.experiment import (
-    Experiment,
-    Job,
-    Measurement,
-    Plot,
-    Results,
-    Scale,
-    Table,
-)
-from szoht.paper.measurements import integers, scalar
+from szoht.paper.experiment import Experiment, Job, Measurement, Plot, Results, Scale, Table
+from szoht.paper.measurements import by_name, integers, scalar
 from szoht.reporting.theory_figures import contraction_figure
 from szoht.theory import Regularity, Setting, contraction
 
@@ -90,5 +82,5 @@ EXPERIMENT = Experiment(
     jobs=_jobs,
     run=_run,
     figures=_figures,
-    measures={"lowest": _lowest, "value": _value, "contracting": _contracting},
+    measures=by_name(_lowest, _value, _contracting),
 )

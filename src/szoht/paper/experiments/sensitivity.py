@@ -8,17 +8,9 @@ import numpy as np
 
 from szoht import algorithms, problems
 from szoht.operators import Sparse
-from szoht.paper.experiment import (
-    Experiment,
-    Job,
-    Measurement,
-    NotRunError,
-    Plot,
-    Results,
-    Scale,
-    Table,
-)
-from szoht.paper.measurements import boolean, integers, median_over_seeds, scalar
+from szoht.paper.errors import NotRunError
+from szoht.paper.experiment import Experiment, Job, Measurement, Plot, Results, Scale, Table
+from szoht.paper.measurements import boolean, by_name, integers, median_over_seeds, scalar
 from szoht.paper.plotting import plot_curves
 from szoht.paper.recording import record_run
 from szoht.reporting.figures import subplots
@@ -169,12 +161,5 @@ EXPERIMENT = Experiment(
     jobs=_jobs,
     run=_run,
     figures=_figures,
-    measures={
-        "at": _at,
-        "order": _order,
-        "change": _change,
-        "outside": _outside,
-        "less_descent": _less_descent,
-        "start": _start,
-    },
+    measures=by_name(_at, _order, _change, _outside, _less_descent, _start),
 )
