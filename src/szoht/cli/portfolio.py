@@ -18,10 +18,10 @@ from rich.table import Table
 from rich.text import Text
 
 from szoht.applications.portfolio.frontier import (
-    Solution,
-    Solver,
-    numbers_of_assets,
-    returns_to_try,
+    PortfolioSolution,
+    PortfolioSolver,
+    cardinalities,
+    target_returns,
 )
 from szoht.cli import options
 from szoht.core.validation import check_integer
@@ -114,7 +114,7 @@ def portfolio(
         if not as_json:
             for name in OUTPUT_FILES[: 1 + frontier]:
                 options.check_output("out", out / name, make_folder=True)
-        solver = Solver(
+        solver = PortfolioSolver(
             assets=_assets(prices, returns),
             options={
                 "objective": objective.value,
@@ -157,54 +157,54 @@ def _assets(source: str, returns: bool) -> Assets:
 
 
 class _Solutions(NamedTuple):
-    wanted: Solution
-    sizes: list[tuple[int, Solution]]
-    returns: list[Solution]
+    selected: PortfolioSolution
+    sizes: list[tuple[int, PortfolioSolution]]
+    returns: list[PortfolioSolution]
 
 
-def _solve(solver: Solver, k: int, *, frontier: bool) -> _Solutions:
+def _solve(solver: PortfolioSolver, k: int, *, frontier: bool) -> _Solutions:
     """Solve for the requested portfolio and both frontiers, with a progress bar on stderr."""
     check_integer("k", k, low=1, high=_available(solver), high_name="assets")
-    sizes = numbers_of_assets(k, _available(solver), FRONTIER_POINTS) if frontier else [k]
+    sizes = cardinalities(k, _available(solver), FRONTIER_POINTS) if frontier else [k]
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("portfolios", total=len(sizes) + FRONTIER_POINTS * frontier)
 
-        def tick() -> None:
+        def advance() -> None:
             progress.advance(task)
 
-        along_k = solver.along_k(sizes, tick)
-        wanted = dict(along_k)[k]
+        by_cardinality = solver.solve_cardinalities(sizes, advance)
+        selected = dict(by_cardinality)[k]
         if not frontier:
-            return _Solutions(wanted, [], [])
-        targets = returns_to_try(wanted.expected_return, wanted.problem.assets, FRONTIER_POINTS)
+            return _Solutions(selected, [], [])
+        targets = target_returns(selected.expected_return, selected.problem.assets, FRONTIER_POINTS)
         quick = replace(solver, starts=1)
-        return _Solutions(wanted, along_k, quick.along_return(k, targets, tick))
+        return _Solutions(selected, by_cardinality, quick.solve_returns(k, targets, advance))
 
 
-def _available(solver: Solver) -> int:
+def _available(solver: PortfolioSolver) -> int:
     return len(solver.assets.names) - (solver.options["benchmark"] is not None)
 
 
 def _report(curves: _Solutions, k: int, periods: float, objective: str) -> dict[str, Any]:
     """Return the annualized results that are printed, written and plotted."""
-    wanted = curves.wanted
-    solved = [wanted, *(found for size, found in curves.sizes if size != k), *curves.returns]
-    names = wanted.problem.assets.names
-    held = sorted(np.flatnonzero(wanted.weights), key=lambda i: -abs(wanted.weights[i]))
-    risk, expected = _annual(wanted, periods)
+    selected = curves.selected
+    solved = [selected, *(found for size, found in curves.sizes if size != k), *curves.returns]
+    names = selected.problem.assets.names
+    held = sorted(np.flatnonzero(selected.weights), key=lambda i: -abs(selected.weights[i]))
+    risk, expected = _annual(selected, periods)
     return {
         "objective": objective,
         "k": k,
         "risk_measure": _RISK_NAMES.get(objective, "volatility"),
-        "weights": {names[i]: float(wanted.weights[i]) for i in held},
+        "weights": {names[i]: float(selected.weights[i]) for i in held},
         "risk": risk,
         "return": expected,
-        "sharpe": expected / (wanted.volatility * math.sqrt(periods)),
-        "risk_per_period": wanted.risk,
-        "return_per_period": wanted.expected_return,
-        "value": wanted.value,
-        "gross": float(np.abs(wanted.weights).sum()),
-        "queries": wanted.queries,
+        "sharpe": expected / (selected.volatility * math.sqrt(periods)),
+        "risk_per_period": selected.risk,
+        "return_per_period": selected.expected_return,
+        "value": selected.value,
+        "gross": float(np.abs(selected.weights).sum()),
+        "queries": selected.queries,
         "total_queries": sum(found.queries for found in solved),
         "risk_against_k": [
             {"k": size, "risk": _annual(found, periods)[0]} for size, found in curves.sizes
@@ -216,7 +216,7 @@ def _report(curves: _Solutions, k: int, periods: float, objective: str) -> dict[
     }
 
 
-def _annual(found: Solution, periods: float) -> tuple[float, float]:
+def _annual(found: PortfolioSolution, periods: float) -> tuple[float, float]:
     return found.risk * math.sqrt(periods), found.expected_return * periods
 
 

@@ -9,7 +9,12 @@ import numpy as np
 
 from szoht import algorithms
 from szoht.applications.attack import AttackResult, attack
-from szoht.applications.attack.datasets import Classified, load_cifar10, load_imagenet, load_mnist
+from szoht.applications.attack.datasets import (
+    ClassifiedImages,
+    load_cifar10,
+    load_imagenet,
+    load_mnist,
+)
 from szoht.applications.attack.layout import Unit
 from szoht.core.algorithm import Algorithm
 from szoht.errors import SzohtError
@@ -39,7 +44,7 @@ class Dataset:
     title: str
     d: int
     k: int
-    load: Callable[[], Classified]
+    load: Callable[[], ClassifiedImages]
     budget: int
     quick_budget: int
     seconds: float
@@ -127,7 +132,7 @@ DATASETS = {
 
 
 @cache
-def load_dataset(name: str) -> Classified:
+def load_dataset(name: str) -> ClassifiedImages:
     """Return images and network, loaded once per process; PyTorch gets one thread."""
     import torch  # noqa: PLC0415
 

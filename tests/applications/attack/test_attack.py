@@ -344,7 +344,7 @@ def test_a_limit_of_time_ends_an_attack():
         ({"image": IMAGE * np.nan}, ParameterError, "`image` must lie within"),
         ({"image": np.full((8, 8), "a")}, (ParameterError, ParameterTypeError), "`image` must be"),
         ({"image": []}, ParameterTypeError, "`image` must be"),
-        ({"image": np.zeros((5, 8, 7))}, ParameterError, "`channels` must be given"),
+        ({"image": np.zeros((5, 8, 7))}, ParameterError, "`channels` must be 'first' or 'last'"),
         ({"channels": "first"}, ParameterError, "unless the image has three dimensions"),
         ({"label": 10}, ParameterError, r"`label` must be an integer in \[0, number of classes"),
         ({"label": -1}, ParameterError, "`label` must be"),
@@ -425,7 +425,7 @@ def test_bars_are_shown(capsys):
     attacked(progress=True)
     labels = [int(LABELS[0]), int(LABELS[1] + 1) % 10]
     szoht.attack_many(classifiers.logits, IMAGES[:2], labels, k=6, rng=1, progress=True)
-    assert "1 attacked with success, 1 misclassified before" in capsys.readouterr().out
+    assert "1 succeeded, 1 misclassified before" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (1, 8, 8), (8, 8, 1), (64,), (3, 8, 8), (8, 8, 3)])

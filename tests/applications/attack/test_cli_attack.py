@@ -134,7 +134,11 @@ def test_a_missing_package_is_named(files, package):
 
 @pytest.mark.parametrize(
     ("output", "complaint"),
-    [("net.onnx/result", "is not a folder"), ("taken", "is a folder"), (".", "must include a file name")],
+    [
+        ("net.onnx/result", "is not a folder"),
+        ("taken", "is a folder"),
+        (".", "must include a file name"),
+    ],
 )
 def test_a_bad_output_is_named_before_the_model_is_asked(files, monkeypatch, output, complaint):
     folder, label = files
@@ -157,7 +161,7 @@ def test_ctrl_c_writes_what_was_found_and_exits_with_130(files, monkeypatch):
             raise KeyboardInterrupt
         return classifiers.logits(batch)
 
-    monkeypatch.setattr("szoht.applications.attack.networks.Session.__call__", call)
+    monkeypatch.setattr("szoht.applications.attack.networks.OnnxModel.__call__", call)
     outcome = run(folder, "digit.png", label, "-k", "2", "--batch-size", "1")
     assert outcome.exit_code == 130
     record = json.loads((folder / "out" / "result.json").read_text())

@@ -43,7 +43,7 @@ def test_the_networks_are_as_good_as_they_are_said_to_be(load, count, accuracy):
     assert len(data.images) == count
     assert data.images.min() == 0
     assert data.images.max() == 1
-    assert np.mean(data.answers == data.labels) >= accuracy
+    assert np.mean(data.predictions == data.labels) >= accuracy
 
 
 SHADES = torch.linspace(0, 1, 12).reshape(1, 3, 2, 2)
@@ -111,7 +111,7 @@ def test_imagenet_size():
     torch.set_num_threads(1)
     data = datasets.load_imagenet(3)
     assert data.images.shape == (3, 3, 299, 299)
-    assert np.mean(data.answers == data.labels) >= 0.6
+    assert np.mean(data.predictions == data.labels) >= 0.6
     assert torch.allclose(entering(data.network), (255 * SHADES - 127) / 128)
     images, labels = data.correct(1)
     result = szoht.attack(
