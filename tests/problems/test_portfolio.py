@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 import szoht
 from reference.orlib_files import lines_of, market
 from reference.portfolios import best_portfolio, cvar, smooth
-from szoht.applications.portfolio.frontier import Solver, numbers_of_assets, returns_to_try
+from szoht.applications.portfolio.frontier import PortfolioSolver, cardinalities, target_returns
 from szoht.errors import DataError, ParameterError
 from szoht.problems import from_returns, portfolio, read_market
 from szoht.problems.assets import Assets
@@ -319,7 +319,7 @@ def test_constants_say_what_a_shortfall_costs(returns):
 
 def solver(returns, **settings):
     given = {"objective": "minimum_variance"} | settings.pop("options", {})
-    return Solver(assets=from_returns(returns), options=given, **settings)
+    return PortfolioSolver(assets=from_returns(returns), options=given, **settings)
 
 
 def test_the_best_of_several_starts_is_kept_and_all_their_queries_counted(returns):
@@ -342,7 +342,7 @@ def test_the_best_of_several_starts_is_kept_and_all_their_queries_counted(return
 def test_more_assets_are_never_worse(returns):
     ticks = []
     few = solver(returns, budget=12, starts=1)
-    found = few.along_k([5, 1, 3, 2, 4], lambda: ticks.append(1))
+    found = few.solve_cardinalities([5, 1, 3, 2, 4], lambda: ticks.append(1))
     assert [k for k, _ in found] == [1, 2, 3, 4, 5]
     values = [solution.value for _, solution in found]
     assert values == sorted(values, reverse=True)
@@ -355,9 +355,9 @@ def test_more_assets_are_never_worse(returns):
 def test_a_frontier_has_the_returns_that_are_wanted(returns):
     some = solver(returns, options={"long_only": True}, budget=3_000, starts=1)
     mean = some.assets.mean
-    targets = returns_to_try(np.median(mean), some.assets, 3)
+    targets = target_returns(np.median(mean), some.assets, 3)
     assert targets == pytest.approx(np.linspace(np.median(mean), mean.max(), 3).tolist())
-    found = some.along_return(K, targets[:2])
+    found = some.solve_returns(K, targets[:2])
     for solution, target in zip(found, targets, strict=False):
         assert solution.expected_return > target - 5e-3 * np.ptp(mean)
     assert found[0].volatility < found[1].volatility
@@ -371,9 +371,9 @@ def test_a_frontier_has_the_returns_that_are_wanted(returns):
 
 def test_returns_and_sizes_to_try_stay_within_the_assets(returns):
     assets = from_returns(returns)
-    beyond = returns_to_try(1.0, assets, 3)
+    beyond = target_returns(1.0, assets, 3)
     assert beyond == pytest.approx([assets.mean.max()] * 3)
-    assert max(numbers_of_assets(5, 8, 6)) == 8
+    assert max(cardinalities(5, 8, 6)) == 8
 
 
 def test_shrinkage_keeps_the_total_variance(returns):

@@ -87,7 +87,7 @@ def test_targets_methods_and_misclassified_images(files):
         ("digit.png", "none.onnx", (), "does not exist"),
         ("digit.png", "digit.png", (), "must be an ONNX file"),
         ("none.png", "net.onnx", (), "No such file"),
-        ("net.onnx", "net.onnx", (), "must be a picture"),
+        ("net.onnx", "net.onnx", (), "must be an image file"),
         ("large.png", "net.onnx", (), "must have the shape"),
         ("text.npy", "net.onnx", (), "must be a NPY file"),
         ("empty.npy", "net.onnx", (), "must be a NPY file"),
@@ -134,7 +134,11 @@ def test_a_missing_package_is_named(files, package):
 
 @pytest.mark.parametrize(
     ("output", "complaint"),
-    [("net.onnx/result", "is not a folder"), ("taken", "is a folder"), (".", "must have a name")],
+    [
+        ("net.onnx/result", "is not a folder"),
+        ("taken", "is a folder"),
+        (".", "must include a file name"),
+    ],
 )
 def test_a_bad_output_is_named_before_the_model_is_asked(files, monkeypatch, output, complaint):
     folder, label = files
@@ -157,7 +161,7 @@ def test_ctrl_c_writes_what_was_found_and_exits_with_130(files, monkeypatch):
             raise KeyboardInterrupt
         return classifiers.logits(batch)
 
-    monkeypatch.setattr("szoht.applications.attack.networks.Session.__call__", call)
+    monkeypatch.setattr("szoht.applications.attack.networks.OnnxModel.__call__", call)
     outcome = run(folder, "digit.png", label, "-k", "2", "--batch-size", "1")
     assert outcome.exit_code == 130
     record = json.loads((folder / "out" / "result.json").read_text())

@@ -61,10 +61,14 @@ def test_large_logits_have_probabilities():
 
 def test_success_needs_the_confidence_and_a_wrong_answer():
     scores = np.array([[1.0, 3.0], [2.0, 2.0], [2.0, 2.5]])
-    assert Margin(label=0).reached(scores).tolist() == [True, False, True]  # a tie goes to class 0
-    assert Margin(label=1).reached(scores).tolist() == [False, True, False]
-    assert Margin(label=0, confidence=1.0).reached(scores).tolist() == [True, False, False]
-    assert Margin(label=0, target=1).reached(scores).tolist() == [True, False, True]
+    assert Margin(label=0).is_misclassified(scores).tolist() == [
+        True,
+        False,
+        True,
+    ]  # a tie goes to class 0
+    assert Margin(label=1).is_misclassified(scores).tolist() == [False, True, False]
+    assert Margin(label=0, confidence=1.0).is_misclassified(scores).tolist() == [True, False, False]
+    assert Margin(label=0, target=1).is_misclassified(scores).tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What all figures share: matplotlib on demand, panels, curves with seed bands, SVG to inline."""
+"""Shared by all figures: lazy import of matplotlib, subplots, colors, saving, inline SVG."""
 
 import io
 import re
@@ -16,14 +16,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "band", "inline_svg", "load_matplotlib", "panels", "save_figure"]
+__all__ = [
+    "COLORS",
+    "inline_svg",
+    "load_matplotlib",
+    "plot_median_and_range",
+    "save_figure",
+    "subplots",
+]
 
-COLOURS = ("#2f6fb3", "#e4572e", "#2e7d32", "#7a5195", "#b8860b", "#1b1b1b", "#008b8b", "#c2185b")
-"""Told apart in print and by colour-blind readers; use them in order."""
+COLORS = ("#2f6fb3", "#e4572e", "#2e7d32", "#7a5195", "#b8860b", "#1b1b1b", "#008b8b", "#c2185b")
+"""Distinguishable in print and by color-blind readers; use them in order."""
 
 
 def load_matplotlib() -> Any:
-    """Return matplotlib, or raise naming the extra that brings it."""
+    """Return matplotlib, or raise an error that names the extra to install."""
     try:
         import matplotlib.figure  # noqa: PLC0415 - an extra, needed only to draw
     except ImportError as error:
@@ -31,12 +38,12 @@ def load_matplotlib() -> Any:
     return matplotlib
 
 
-def panels(
+def subplots(
     *, rows: int = 1, columns: int = 1, size: tuple[float, float] = (4.2, 3.4), sharey: bool = False
 ) -> tuple["Figure", list["Axes"]]:
-    """Return a figure and its panels, row by row, with a light grid and without frames.
+    """Return a figure and its axes, row by row, with a light grid and no top or right spine.
 
-    >>> figure, axes = panels(rows=1, columns=2)
+    >>> figure, axes = subplots(rows=1, columns=2)
     >>> len(axes)
     2
     """
@@ -46,43 +53,43 @@ def panels(
     )
     grid = figure.subplots(rows, columns, squeeze=False, sharey=sharey)
     axes: list[Axes] = list(grid.ravel())
-    for panel in axes:
-        panel.spines[["top", "right"]].set_visible(False)
-        panel.grid(alpha=0.25, linewidth=0.6)
+    for one in axes:
+        one.spines[["top", "right"]].set_visible(False)
+        one.grid(alpha=0.25, linewidth=0.6)
     return figure, axes
 
 
-def band(
+def plot_median_and_range(
     axes: "Axes",
     x: Vector,
     curves: Sequence[Vector],
     *,
     label: str,
-    colour: str,
+    color: str,
     line: str = "-",
 ) -> None:
-    """Draw the median of several curves over ``x``, and between which values they all lie."""
+    """Plot the median of several curves over ``x`` and shade the range from minimum to maximum."""
     stack = np.stack(curves)
-    axes.plot(x, np.median(stack, axis=0), color=colour, linestyle=line, linewidth=1.6, label=label)
+    axes.plot(x, np.median(stack, axis=0), color=color, linestyle=line, linewidth=1.6, label=label)
     if len(stack) > 1:
         low, high = stack.min(axis=0), stack.max(axis=0)
-        axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+        axes.fill_between(x, low, high, color=color, alpha=0.18, linewidth=0)
 
 
 def inline_svg(figure: "Figure", name: str, description: str = "") -> str:
-    """Return the figure as an ``<svg>`` element whose ids no other figure on the page has.
+    """Return the figure as an ``<svg>`` element with ids that are unique on the page.
 
-    The text is the same in every run: no date, and ids that depend on ``name`` alone.
+    The output is deterministic: no date, and ids that depend only on ``name``.
 
-    >>> svg = inline_svg(panels()[0], "empty")
+    >>> svg = inline_svg(subplots()[0], "empty")
     >>> svg.startswith('<svg id="empty"'), 'id="empty-' in svg, "http" in svg.split(">")[0]
     (True, True, False)
     """
     matplotlib = load_matplotlib()
     text = io.StringIO()
-    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    no_metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "path"}):
-        figure.savefig(text, format="svg", metadata=nothing)
+        figure.savefig(text, format="svg", metadata=no_metadata)
     body = text.getvalue()
     body = body[body.index("<svg") :]
     body = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', body)
@@ -99,7 +106,7 @@ def inline_svg(figure: "Figure", name: str, description: str = "") -> str:
 
 
 def save_figure(figure: "Figure", path: str | Path) -> Path:
-    """Write a figure as PNG or SVG, by the ending of the path, and return the path."""
+    """Write a figure as PNG or SVG, depending on the suffix of the path, and return the path."""
     target = Path(path)
     if target.suffix.lower() not in {".png", ".svg"}:
         raise ParameterError(f"`path` must end in .png or .svg; got path={str(path)!r}.")
