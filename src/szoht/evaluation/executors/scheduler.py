@@ -26,7 +26,7 @@ __all__ = ["OnRetry", "PlanExecution", "Scheduler"]
 OnRetry: TypeAlias = Callable[[Chunk, int, str, Exception | None], None]
 """Told about every attempt at a chunk that failed: which one it was, why, and what was raised."""
 
-MIN_TASK_SECONDS = 0.005
+MIN_TASK_SECONDS = 0.002
 """Less work than this is not worth a task of its own."""
 
 TAIL_SHARE = 3
