@@ -8,7 +8,11 @@ import pytest
 
 TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src" / "szoht"
-MODULES = {path: ast.parse(path.read_text()) for path in sorted(SOURCE.rglob("*.py"))}
+MODULES = {
+    path: ast.parse(path.read_text())
+    for path in sorted(SOURCE.rglob("*.py"))
+    if "automatic" not in path.parts  # its inside is being rebuilt
+}
 
 MIRRORED = ("core", "run", "operators", "updates", "estimators", "store", "evaluation")
 ACROSS_MODULES = {
@@ -33,21 +37,25 @@ ACROSS_MODULES = {
 
 CLASSES_OF_ONE_NAME = {
     "FewPixelAttack": "each library's users find the attack by the same name",
-    "Measured": "to be renamed",
-    "Point": "to be renamed",
-    "Problem": "to be renamed",
-    "_Running": "to be renamed",
 }
 CONSTANTS_OF_ONE_NAME = {
     "the numbers of one experiment of the paper, in its module": (
-        {"BUDGETS", "D", "DIRECTIONS", "EXPERIMENT", "K", "K_STAR", "MU", "QUICK", "ROWS"}
+        {
+            "BUDGETS",
+            "D",
+            "DIRECTIONS",
+            "FULL_QUERIES",
+            "QUICK_QUERIES",
+            "EXPERIMENT",
+            "K",
+            "K_STAR",
+            "MU",
+            "QUICK",
+            "ROWS",
+        }
     ),
     "the methods of one part of the paper, and their names in its figures": {"LABELS", "METHODS"},
     "the source of one module's problems": {"CITATION"},
-    "to be renamed": (
-        {"BATCH", "COLOURS", "COLUMNS", "GROWTH", "LONGEST", "NUMBERS", "OBJECTIVES", "PATIENCE"}
-        | {"ROUNDING", "SHARE", "STACK_VALUES", "TOLERANCE", "WIDE_STEPS", "_FILES"}
-    ),
 }
 
 

@@ -35,7 +35,7 @@ __all__ = [
     "warn",
 ]
 
-PACKAGE = str(Path(__file__).parent) + os.sep
+PACKAGE_FOLDER = str(Path(__file__).parent) + os.sep
 
 
 class SzohtError(Exception):
@@ -153,7 +153,7 @@ def warn(message: str, category: type[SzohtWarning]) -> None:
     """Emit a warning that points at the caller's line, however deep inside the library we are."""
     level = 1
     frame = sys._getframe(1)
-    while frame.f_code.co_filename.startswith(PACKAGE) and frame.f_back is not None:
+    while frame.f_code.co_filename.startswith(PACKAGE_FOLDER) and frame.f_back is not None:
         frame = frame.f_back
         level += 1
     warnings.warn(message, category, stacklevel=level + 1)

@@ -119,7 +119,7 @@ class GeneratorState(State):
 
 
 @dataclass
-class _Running:
+class _RunningGenerator:
     """A generator in progress, waiting for the answers to ``plan``; None once it has ended."""
 
     context: SolverContext
@@ -188,7 +188,7 @@ class GeneratorAlgorithm(ABC):
         """Return the best feasible point."""
         return state.best or Measured(state.x, math.nan, exact=False)
 
-    def _resume(self, state: State) -> _Running:
+    def _resume(self, state: State) -> _RunningGenerator:
         """Return the generator at ``state``: the one in progress, or a replay of it."""
         assert isinstance(state, GeneratorState), "a generator is asked about its own states"  # noqa: S101
         running = _RUNNING.get(state)
@@ -198,14 +198,14 @@ class GeneratorAlgorithm(ABC):
                 seed=state.seed, x=state.start, sample=sample, n_samples=state.n_samples
             )
             steps = self.steps(context)
-            running = _Running(context, steps, next(steps, None))
+            running = _RunningGenerator(context, steps, next(steps, None))
             for answers in state.log:
                 _send(running, answers)
             _RUNNING[state] = running
         return running
 
 
-_RUNNING: "WeakKeyDictionary[State, _Running]" = WeakKeyDictionary()
+_RUNNING: "WeakKeyDictionary[State, _RunningGenerator]" = WeakKeyDictionary()
 """Steps[None]s in progress, so that they need not be had again at every step."""
 
 
@@ -214,7 +214,7 @@ def _as_tuple(lines: list[str], before: tuple[str, ...]) -> tuple[str, ...]:
     return before if len(lines) == len(before) else tuple(lines)
 
 
-def _send(running: _Running, answers: Sequence[Answer]) -> None:
+def _send(running: _RunningGenerator, answers: Sequence[Answer]) -> None:
     if running.plan is None:
         return
     try:

@@ -28,7 +28,7 @@ __all__ = ["SparseRecovery", "default_measurements", "radius_at"]
 PROBE_LENGTH = 1e-6
 """Default length of a probe, ``mu sqrt(d)``: near sqrt(eps), as in `szoht.algorithms.defaults`."""
 
-STACK_VALUES = 2**22
+PRODUCT_VALUES = 2**22
 """Signs that are multiplied in one go, in single precision: 16 MB."""
 
 SPARE_ROWS = 10
@@ -210,7 +210,7 @@ class SignRows:
 
     def _signs(self) -> Iterator[NDArray[np.float32]]:
         """Yield the rows in stacks that are large enough for fast products."""
-        step = max(1, STACK_VALUES // self.directions.d)
+        step = max(1, PRODUCT_VALUES // self.directions.d)
         for start in range(0, self.directions.count, step):
             stop = min(start + step, self.directions.count)
             stack = np.empty((stop - start, self.directions.d), dtype=np.float32)

@@ -30,7 +30,7 @@ NAMES = ("port1", "port2", "port3", "port4", "port5")
 
 _ADDRESS = "http://people.brunel.ac.uk/~mastjjb/jeb/orlib/files/"
 
-_FILES = {
+_DATA_FILES = {
     "port1": ("8c570897a400635625fe14eb9a0868aebc6621586674a690493b085850f87886", 7713),
     "port2": ("00c7149e139cd0c6cf622515b7aa8691d67a0b98b1262984728c1104218cb720", 55668),
     "port3": ("fa04c266f3477c8758e81750ccfd810b467e7a03d8e58246fa8df4c6fc39468c", 60877),
@@ -46,7 +46,7 @@ _FILES = {
 register(
     *(
         DataFile(name=f"orlib/{name}.txt", url=f"{_ADDRESS}{name}.txt", sha256=digest, size=size)
-        for name, (digest, size) in _FILES.items()
+        for name, (digest, size) in _DATA_FILES.items()
     )
 )
 

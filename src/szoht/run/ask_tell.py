@@ -243,7 +243,7 @@ class AskTell:
             return
         wanted = None
         try:
-            self._rounding.look(self._state)
+            self._rounding.check(self._state)
             moved = self._state.iteration > iteration or self._ending is not None
             wanted = Status.CALLBACK if moved and self._notify() else None
         finally:  # a callback that raises leaves a run that can go on

@@ -5,7 +5,7 @@ from szoht.errors import RoundingWarning, warn
 
 __all__ = ["RoundingGuard"]
 
-SHARE = 0.01
+MAX_ROUNDING_SHARE = 0.01
 """Warn when rounding alone may explain more than this share of a difference quotient."""
 
 
@@ -19,10 +19,10 @@ class RoundingGuard:
         self._steepest = 0.0
         self._warned = False
 
-    def look(self, state: State) -> None:
-        """Look at the newest estimate."""
+    def check(self, state: State) -> None:
+        """Compare the newest estimate with rounding."""
         self._steepest = max(self._steepest, state.slope)
-        if state.rounding <= SHARE * self._steepest or self._warned:
+        if state.rounding <= MAX_ROUNDING_SHARE * self._steepest or self._warned:
             return
         self._warned = True
         warn(

@@ -15,9 +15,9 @@ from szoht.core.validation import frozen
 from szoht.evaluation.chunks import Chunk, ChunkValues
 from szoht.types import Vector
 
-__all__ = ["COLUMNS", "digest", "read_row", "row"]
+__all__ = ["ANSWER_COLUMNS", "digest", "read_row", "row"]
 
-COLUMNS = 'query, start, stop, "values", gradient, crc'
+ANSWER_COLUMNS = 'query, start, stop, "values", gradient, crc'
 DOUBLE_BYTES = 8
 
 Row: TypeAlias = tuple[int, int, int, bytes, bytes | None, int]

@@ -46,7 +46,7 @@ SUMMARIES = (
     "FROM runs LEFT JOIN snapshots ON run = number"
 )
 
-COLUMNS: dict[str, Any] = {
+RUN_COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("number", "d", "crc", "round", "point", "attempt"), int),
     **dict.fromkeys(("id", "started", "version", "algorithm", "seed", "settings", "status"), str),
     **dict.fromkeys(("state", "reason", "stderr"), str),
@@ -312,7 +312,7 @@ class Store:
     def _typed(self, row: Any, what: str) -> tuple[Any, ...]:
         """Return a row, each of whose columns must be of its type: SQLite does not insist."""
         for name in row.keys():  # noqa: SIM118  (a row is no dict)
-            if not isinstance(row[name], COLUMNS[name]):
+            if not isinstance(row[name], RUN_COLUMNS[name]):
                 raise damaged(self.path, f"{what}: {name}")
             if name == "seconds" and not 0 <= row[name] < math.inf:
                 raise damaged(self.path, f"{what}: {name}")

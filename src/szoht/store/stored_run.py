@@ -240,7 +240,7 @@ class StoredRun:
     def _read_answers(self, plan: Plan) -> dict[Chunk, ChunkValues]:
         with reading(self._path):
             rows = self._connection.execute(
-                f"SELECT {answers.COLUMNS} FROM answers WHERE run = ? AND round = ?",  # noqa: S608
+                f"SELECT {answers.ANSWER_COLUMNS} FROM answers WHERE run = ? AND round = ?",  # noqa: S608
                 self._key,
             ).fetchall()
         known, firsts = {}, first_points(plan)

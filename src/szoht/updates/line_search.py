@@ -15,8 +15,8 @@ from szoht.types import Vector
 __all__ = ["LineSearch"]
 
 
-PATIENCE = 5
-"""Searches in vain after which the whole ladder is tried again."""
+MAX_FAILED_SEARCHES = 5
+"""Searches without a decrease after which all lengths are tried again."""
 
 
 class Length(NamedTuple):
@@ -34,7 +34,7 @@ class LineSearch:
     previous * ratio} and moves to the best of them, or stays if none improves on f(x) and tries
     shorter ones next time. The first iteration tries ``2 * reach + 1`` lengths around
     ``max(1, |x|_inf) / |ghat|_inf``, so neither the scale of f nor that of x has to be known; so
-    does the one after ``PATIENCE`` searches in vain.
+    does the one after ``MAX_FAILED_SEARCHES`` searches in vain.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ class LineSearch:
         i = int(np.argmin(np.where(np.isnan(totals), np.inf, totals)))
         if not totals[i] < now:
             failures = memory.failures + 1
-            shorter = math.nan if failures >= PATIENCE else lengths[0]
+            shorter = math.nan if failures >= MAX_FAILED_SEARCHES else lengths[0]
             stays = Measured(x, estimate.value, estimate.measured)
-            return stays, Length(shorter, failures % PATIENCE)
+            return stays, Length(shorter, failures % MAX_FAILED_SEARCHES)
         moved = Measured(self._candidate(x, estimate, lengths[i]), float(values[i]))
         return moved, Length(lengths[i], 0)
 

@@ -23,8 +23,8 @@ __all__ = ["CornerSearch", "corner_search"]
 HALVED_AFTER = 10
 """Queries in vain after which half as many units are exchanged."""
 
-PATIENCE = 10
-"""Queries in vain after which every second exchange is drawn uniformly: the model may be wrong."""
+MAX_STALLED_ROUNDS = 10
+"""Queries without a gain after which every second swap is uniform: the model may be wrong."""
 
 GRID_DIMENSIONS = 3
 
@@ -83,7 +83,7 @@ class CornerSearch(GeneratorAlgorithm):
             if value < best:  # NaN is never better
                 held, best, in_vain = tried, value, 0
             context.move(held.x, best if math.isfinite(best) else math.nan)
-            if in_vain > PATIENCE and generator.random() < 1 / 2:
+            if in_vain > MAX_STALLED_ROUNDS and generator.random() < 1 / 2:
                 tried = self._anywhere(corners, generator, held, in_vain)
             else:
                 tried = self._guided(corners, model.draw(generator), held, in_vain)

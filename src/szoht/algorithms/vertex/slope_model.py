@@ -12,7 +12,7 @@ __all__ = ["SlopeModel", "SlopePrior"]
 NEAREST = 0.2
 """The noise at the lowest value, as a share of the noise one standard deviation above it."""
 
-TOLERANCE = 1e-4
+CG_TOLERANCE = 1e-4
 """How exactly the posterior is computed, relative to what was measured."""
 
 CUT = 3.0
@@ -155,7 +155,7 @@ def _solve(gram: Vector, variance: Vector, right: Vector) -> Vector:
     solution = np.zeros_like(right)
     residual = scale * right
     direction, square = residual.copy(), float(residual @ residual)
-    goal = TOLERANCE**2 * square
+    goal = CG_TOLERANCE**2 * square
     for _ in range(right.size):
         if square <= goal:
             break
