@@ -23,15 +23,15 @@ def offline(monkeypatch):
 
 
 def test_the_packed_file_is_the_one_that_was_compared_with_the_originals():
-    digest = hashlib.sha256(orlib.PACKED.read_bytes()).hexdigest()
+    digest = hashlib.sha256(orlib.BUNDLED_FILE.read_bytes()).hexdigest()
     assert digest == "d90d68c0d024f666e1b40069b882006afddff690dd5623262e47a43028cf3503"
-    assert "J E Beasley" in orlib.PACKED.with_suffix(".LICENSE").read_text()
+    assert "J E Beasley" in orlib.BUNDLED_FILE.with_suffix(".LICENSE").read_text()
 
 
 @needs_orlib
 def test_every_printed_digit_is_packed():
     expected = integers(ORLIB)
-    with np.load(orlib.PACKED) as packed:
+    with np.load(orlib.BUNDLED_FILE) as packed:
         assert set(packed) == set(expected)
         for name, numbers in expected.items():
             assert np.array_equal(packed[name], numbers), name
