@@ -100,7 +100,7 @@ def test_one_query_per_point_in_any_order_passes(base):
 @pytest.mark.parametrize(
     ("kind", "complaint"),
     [
-        (Careless, "a failed point must be left out"),
+        (Careless, "a failed point must be ignored"),
         (Liar, "a failed base point must give the value NaN"),
         (Halved, "biased"),
     ],
