@@ -21,7 +21,7 @@ __all__ = ["Cache", "code_hash", "read_curve", "write_curve"]
 EXCLUDED_PACKAGES = {"adapters", "cli", "paper", "reporting", "testing"}
 """Packages whose changes do not affect any curve."""
 
-PACKAGE = "szoht.paper"
+PAPER_PACKAGE = "szoht.paper"
 
 
 class Cache:
@@ -119,7 +119,9 @@ def _dependencies(start: Callable[..., Any]) -> dict[str, str]:
             continue
         found[label] = inspect.getsource(item)
         for name, value in _globals(item):
-            if isinstance(value, FunctionType | type) and value.__module__.startswith(PACKAGE):
+            if isinstance(value, FunctionType | type) and value.__module__.startswith(
+                PAPER_PACKAGE
+            ):
                 queue.append(value)
             elif isinstance(value, int | float | str | tuple | dict):
                 found[f"{item.__module__}.{name}"] = repr(value)

@@ -9,7 +9,7 @@ from szoht.types import Vector
 __all__ = ["check_operator"]
 
 TRIALS = 50
-TOLERANCE = 1e-10
+PROX_TOLERANCE = 1e-10
 
 
 def check_operator(operator: Operator, *, d: int = 12, rng: int = 0) -> None:
@@ -46,7 +46,9 @@ def _check_prox(operator: Operator, y: Vector, step: float, points: Vector) -> N
     if contains is not None:
         assert contains(x), "a projection must be feasible"
         again = operator.prox(x, step)
-        assert np.allclose(again, x, rtol=0, atol=TOLERANCE), "projecting twice must change nothing"
+        assert np.allclose(again, x, rtol=0, atol=PROX_TOLERANCE), (
+            "projecting twice must change nothing"
+        )
 
     def cost(z: Vector) -> float:
         return 0.5 * float(((z - y) ** 2).sum()) + step * penalty(z)
@@ -58,7 +60,7 @@ def _check_prox(operator: Operator, y: Vector, step: float, points: Vector) -> N
     restored = [np.where(np.arange(y.size) == i, y, x) for i in range(y.size)]
     for candidate in others + restored:
         if contains is None or contains(candidate):
-            assert best <= cost(candidate) + TOLERANCE * (1 + abs(best)), (
+            assert best <= cost(candidate) + PROX_TOLERANCE * (1 + abs(best)), (
                 "prox is not the nearest point: another feasible point is better"
             )
 
@@ -70,7 +72,7 @@ def _check_lmo(operator: Operator, points: Vector) -> None:
         assert operator.contains(vertex), "lmo must return a point of the set"  # type: ignore[attr-defined]
         value = float(gradient @ vertex)
         for point in feasible:
-            assert value <= float(gradient @ point) + TOLERANCE * (1 + abs(value)), (
+            assert value <= float(gradient @ point) + PROX_TOLERANCE * (1 + abs(value)), (
                 "lmo is not a minimizer of the inner product over the set"
             )
 
