@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from szoht.algorithm import Measured, PathPoint
+from szoht.algorithm import Evidence, Measured, PathPoint
 from szoht.hashed import Probe
 from szoht.queries import Answer, Plan
 from szoht.types import Indices, Mask, Vector
@@ -43,6 +43,26 @@ class Status(enum.Enum):
         12,
         "The run store could not be written; the disk may be full.",
         "Make room and resume the run: every answer stored so far is kept.",
+    )
+    NO_PROGRESS = (
+        13,
+        "The start was not improved beyond the noise.",
+        "See `evidence` for what was tried; check the constraint, the units and the function.",
+    )
+    EXHAUSTED = (
+        14,
+        "Every move was tried without further gain, and there is no evidence of a minimum.",
+        "See `evidence` for what was tried.",
+    )
+    MOSTLY_FAILED = (
+        15,
+        "More than half of the points could not be evaluated.",
+        "Give bounds that keep the points where the function is defined.",
+    )
+    UNBOUNDED = (
+        16,
+        "Values fall without end.",
+        "Give bounds, or check the sign of the function.",
     )
     RUNNING = (9, "The run has not ended.", "")
 
@@ -185,6 +205,8 @@ class Result:
     path
         When no k was given: the best point for each k that was tried, with ``k``, ``x`` and
         ``fun``; ``x`` of the result is that of the knee.
+    evidence
+        What was measured and tried before the algorithm ended by itself, if it says so.
     seed
         The integer that repeats this run when passed as ``rng``.
     run
@@ -210,6 +232,7 @@ class Result:
     path: tuple[PathPoint, ...] = field(default=(), repr=False)
     run: str | None = None
     measured: bool = True
+    evidence: Evidence | None = field(default=None, repr=False)
 
     @cached_property
     def support(self) -> Indices:
