@@ -7,6 +7,8 @@ from szoht.algorithms.auto.context import SolverContext
 from szoht.algorithms.auto.noise import estimate_noise, solve_noisy
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import NoiseKind, Point, Steps
+from szoht.algorithms.auto.schedule import search_supports
+from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structures import structure_of
 from szoht.operators import Sparse, SparseBox
 from szoht.scripted import Conversation, Notebook, Scripted
@@ -50,4 +52,6 @@ def solve(context: SolverContext) -> Steps[Point | None]:
     noise = yield from estimate_noise(context, start)
     if noise.kind is not NoiseKind.EXACT:
         return (yield from solve_noisy(context, start, noise))
-    return start
+    state = SearchState(point=start, noise=noise)
+    state = yield from search_supports(context, state)
+    return state.point

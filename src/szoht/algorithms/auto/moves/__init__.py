@@ -1,1 +1,1 @@
-"""Parts of the solver."""
+"""Moves: what may be tried from a point. Each proposes a solution; the schedule accepts it."""
