@@ -152,6 +152,7 @@ def sense(
         return _flat(sensing)
     found = yield from _by_prony(sensing)
     if found is None and (few_axes or (stalled > 0 and most >= n)):
+        sensing.memory = replace(memory, gradient=Gradient.DENSE)
         return (yield from _all_axes(sensing))
     if found is None:
         enough = policy.rows_most * sensing.look

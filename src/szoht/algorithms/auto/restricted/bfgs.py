@@ -81,7 +81,7 @@ def minimize_on(
         slopes = yield from _gradient(problem, point, inverse, central=False)
     if inverse is None and _needs_diagonal(problem, slopes):
         inverse = yield from _diagonal(problem, point, slopes)
-    first = float(np.abs(slopes).max(initial=0.0))
+    first = float(np.linalg.norm(slopes))
     for step in range(goal.steps):
         direction = _direction(problem, point, slopes, inverse)
         slope = float(direction @ slopes)
@@ -104,7 +104,7 @@ def minimize_on(
         inverse = _updated(inverse, (moved.z - point.z)[support], after - slopes)
         point, slopes = moved, after
         free = ~_stuck(problem, point, slopes)
-        if np.abs(slopes[free]).max(initial=0.0) <= goal.accuracy * first:
+        if np.linalg.norm(slopes[free]) <= goal.accuracy * first:
             break
         if np.abs(point.z[support]).max() > FAR:
             break
@@ -120,7 +120,7 @@ def _gradient(
     if inverse is not None:
         rounding = ROUNDING * abs(point.value)
         balanced = 2 * np.sqrt(rounding * np.maximum(np.diag(inverse), 0.0))
-        steps = np.clip(balanced, 0.01 * steps, 1e4 * steps)
+        steps = np.clip(balanced, steps, 1e4 * steps)
     if central:
         steps = steps * policy.central_factor
     return (

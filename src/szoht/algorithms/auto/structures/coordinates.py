@@ -13,6 +13,9 @@ from szoht.types import Indices, Vector
 
 __all__ = ["Coordinates", "importance", "structure_of"]
 
+SPREAD = 100.0
+"""Curvatures closer than this factor are taken to be equal when coordinates are dropped."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Coordinates:
@@ -123,6 +126,8 @@ def importance(z: Vector, support: Indices, curvature: Curvature | None) -> Vect
         return np.asarray(values**2)
     place = np.searchsorted(curvature.support, support)
     diagonal = np.diag(curvature.inverse)[place]
+    if diagonal.max() <= SPREAD * diagonal.min():
+        return np.asarray(values**2)  # a quasi-Newton inverse is not good enough to rank these
     return np.asarray(values**2 / (2 * np.maximum(diagonal, np.finfo(float).tiny)))
 
 
