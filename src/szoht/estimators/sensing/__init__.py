@@ -1,0 +1,1 @@
+"""Sensing: which coordinates matter, from few differences along many coordinates at once."""
