@@ -116,15 +116,18 @@ def fit_quadratic(
 
 @dataclass(eq=False)
 class _Ridge:
-    """Least squares with some coefficients penalized, for many penalties at once."""
+    """Least squares with some coefficients penalized, for many penalties at once.
 
-    raw: tuple[Vector, Vector, Vector]
-    free_rows: Vector
-    weighted: tuple[Vector, Vector]
+    Diagonalized through the normal equations, which always succeeds; the least penalty is far above
+    their rounding.
+    """
+
+    rows: tuple[Vector, Vector, Vector]
+    weighted: tuple[Vector, Vector, Vector]
     residual: Vector
-    left: Vector
-    singular: Vector
-    right: Vector
+    turned: Vector
+    vectors: Vector
+    squares: Vector
     leverage: Vector
     free: Vector
     shrunk: Vector
@@ -135,29 +138,35 @@ class _Ridge:
         a, b, y = free * root, shrunk * root, v * root[:, 0]
         q, _ = np.linalg.qr(a)
         b_rest, y_rest = b - q @ (q.T @ b), y - q @ (q.T @ y)
-        left, singular, right = np.linalg.svd(b_rest, full_matrices=False)
-        leverage = np.einsum("ij,ij->i", q, q)
+        squares, vectors = np.linalg.eigh(b_rest.T @ b_rest)
         empty = np.empty(0)
         return cls(
-            (free, shrunk, v), a, (b, y), y_rest, left, singular, right, leverage, empty, empty
+            rows=(free, shrunk, v),
+            weighted=(a, b, y),
+            residual=y_rest,
+            turned=b_rest @ vectors,
+            vectors=vectors,
+            squares=np.maximum(squares, 0.0),
+            leverage=np.einsum("ij,ij->i", q, q),
+            free=empty,
+            shrunk=empty,
         )
 
-    def _filter(self, ridge: float) -> Vector:
-        penalty = ridge * RIDGE_UNIT * self.residual.size
-        return self.singular**2 / (self.singular**2 + penalty)
+    def _penalized(self, ridge: float) -> Vector:
+        return self.squares + ridge * RIDGE_UNIT * self.residual.size
 
     def choose(self, sigma: float) -> float:
         """Return the penalty of least leave-one-out error whose residuals noise can explain."""
-        along = self.left.T @ self.residual
+        along = self.turned.T @ self.residual
         n, scores, sizes = self.residual.size, [], []
         for ridge in RIDGES:
-            keep = self._filter(ridge)
-            residuals = self.residual - self.left @ (keep * along)
-            leverage = np.minimum(self.leverage + (self.left**2) @ keep, 0.97)
+            penalized = self._penalized(ridge)
+            residuals = self.residual - self.turned @ (along / penalized)
+            leverage = np.minimum(self.leverage + self.turned**2 @ (1 / penalized), 0.97)
             errors = residuals / (1 - leverage)
             limit = 6 * max(robust_scale(errors), 1e-300)
             scores.append(float(np.minimum(errors**2, limit**2).sum()))
-            freedom = n - float(self.leverage.sum()) - float(keep.sum())
+            freedom = n - float(self.leverage.sum()) - float((self.squares / penalized).sum())
             size = robust_scale(residuals) * math.sqrt(n / max(freedom, 0.1 * n))
             sizes.append(size if freedom >= 0.1 * n else -1.0)
         chosen = int(np.argmin(scores))
@@ -167,13 +176,12 @@ class _Ridge:
 
     def solve(self, ridge: float) -> tuple[Vector, float]:
         """Set the coefficients; return the residuals and their degrees of freedom."""
-        keep = self._filter(ridge)
-        safe = np.where(self.singular > 0, self.singular, 1.0)
-        self.shrunk = self.right.T @ (keep / safe * (self.left.T @ self.residual))
-        b, y = self.weighted
-        self.free = np.linalg.lstsq(self.free_rows, y - b @ self.shrunk, rcond=None)[0]
-        free, shrunk, v = self.raw
-        used = float(self.leverage.sum()) + float(keep.sum())
+        penalized = self._penalized(ridge)
+        self.shrunk = self.vectors @ (self.turned.T @ self.residual / penalized)
+        a, b, y = self.weighted
+        self.free = np.linalg.lstsq(a, y - b @ self.shrunk, rcond=None)[0]
+        free, shrunk, v = self.rows
+        used = float(self.leverage.sum()) + float((self.squares / penalized).sum())
         return v - free @ self.free - shrunk @ self.shrunk, max(v.size - used, 0.1 * v.size)
 
 
