@@ -107,6 +107,7 @@ class AskTell:
             options=options,
             n_samples=n_samples,
             stochastic=stochastic,
+            max_queries=_known_budget(max_queries, max_iterations, max_seconds, stop),
         )
         check_sparse(self.algorithm, start)
         self.algorithm.operator.check(start.size)
@@ -269,6 +270,8 @@ class AskTell:
             explain=self._state.explanation,
             path=self._state.path,
             measured=solution.exact,
+            fun_error=solution.error,
+            evidence=self._state.evidence,
         )
 
     def _message(self, status: Status) -> str:
@@ -340,7 +343,9 @@ class AskTell:
     def _over(self) -> Status:
         """Return why an algorithm ends by itself: it is done, or it never got a value."""
         if self._state.best is not None:
-            return Status.CONVERGED
+            return (
+                Status.CONVERGED if self._state.ending is None else Status[self._state.ending.name]
+            )
         reason = "the objective cannot be evaluated at the start `x0`"
         self._failure = Failure(query=1, point=self._state.x, reason=reason)
         return Status.FAILED
@@ -382,3 +387,20 @@ class AskTell:
             gradients=plan.gradients if whole else 0,
             failures=failures,
         )
+
+
+def _known_budget(
+    max_queries: int | None,
+    max_iterations: int | None,
+    max_seconds: float | None,
+    stop: Rule | None,
+) -> int | None:
+    """Return how many queries an algorithm that plans ahead may count on, None if unknown."""
+    limits = [max_queries, getattr(stop, "query_limit", None)]
+    given = [limit for limit in limits if isinstance(limit, int)]
+    if given:
+        return min(given)
+    limited = max_iterations is not None or max_seconds is not None
+    if limited or not (stop is None or getattr(stop, "has_target", False)):
+        return None
+    return DEFAULT_QUERIES

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from szoht._random import Key
 from szoht._validate import frozen
-from szoht.algorithm import Measured, PathPoint, State
+from szoht.algorithm import Ending, Evidence, Measured, PathPoint, State
 from szoht.operators.base import Operator
 from szoht.queries import Answer, Plan, Query
 from szoht.samplers import Seeds
@@ -43,6 +43,8 @@ class Notebook:
     lines: list[str] = field(default_factory=list)
     path: list[PathPoint] = field(default_factory=list)
     knee: int | None = None
+    ending: Ending | None = None
+    evidence: Evidence | None = None
 
     def key(self) -> Key:
         """Return an address that was not used before."""
@@ -56,6 +58,12 @@ class Notebook:
         self.measured = Measured(frozen(x), value)
         if self.best is None or value < self.best.value:
             self.best = self.measured
+
+    def settle(self, x: Vector, value: float, error: float) -> None:
+        """Make a feasible point the best, whatever its value: it is an estimate with an error."""
+        self.best = self.measured = Measured(frozen(x), value, error=error)
+        self.x = self.best.x
+        self.iteration += 1
 
     def forget(self) -> None:
         """Forget the best point: from now on values are those of another function."""
@@ -174,6 +182,8 @@ class Scripted(ABC):
             path=tuple(notebook.path),
             knee=notebook.knee,
             finished=talk.plan is None,
+            ending=notebook.ending,
+            evidence=notebook.evidence,
         )
         _TALKS[told] = talk
         return told

@@ -6,6 +6,7 @@ from typing import Any
 
 from szoht._validate import check_integer
 from szoht.algorithm import Algorithm
+from szoht.algorithms.auto import auto as auto2
 from szoht.algorithms.automatic import auto
 from szoht.algorithms.corner_search import corner_search
 from szoht.algorithms.defaults import pick_operator
@@ -33,6 +34,7 @@ __all__ = ["METHODS", "build"]
 METHODS: dict[str, Callable[..., Algorithm]] = {
     "ada_zoro": ada_zoro,
     "auto": auto,
+    "auto2": auto2,
     "corner_search": corner_search,
     "hzo_ht": hzo_ht,
     "iht": iht,
@@ -64,6 +66,7 @@ def build(
     options: Mapping[str, Any] | None,
     n_samples: int | None,
     stochastic: bool,
+    max_queries: int | None = None,
 ) -> Algorithm:
     """Return the algorithm that ``method`` names, or check that an object needs nothing else."""
     if not isinstance(method, str):
@@ -71,11 +74,13 @@ def build(
     if method not in METHODS:
         known = ", ".join(repr(name) for name in METHODS)
         raise ParameterError(f"`method` must be one of {known}, or an algorithm; got {method!r}.")
-    if method == "auto" and isinstance(x0, SparseVector):
+    if method in ("auto", "auto2") and isinstance(x0, SparseVector):
         method = "sketch_ht"  # what `auto` measures is as long as x is; this is not
     factory = METHODS[method]
     accepted = inspect.signature(factory).parameters
     settings: dict[str, Any] = {"d": x0.size} if "d" in accepted else {}
+    if "max_queries" in accepted:
+        settings["max_queries"] = max_queries
     if "sampler" in accepted and isinstance(accepted["sampler"].default, Full):
         settings |= _sampler(n_samples, stochastic=stochastic)
     if k is not None or constraint is not None:
@@ -103,7 +108,7 @@ def _checked(
 ) -> dict[str, Any]:
     if options is not None and not isinstance(options, Mapping):
         raise ParameterTypeError(f"`options` must be a dict; got options={options!r}.")
-    allowed = [name for name in accepted if name not in ("k", "constraint", "d")]
+    allowed = [name for name in accepted if name not in ("k", "constraint", "d", "max_queries")]
     for name in options or {}:
         if name not in allowed:
             raise ParameterError(

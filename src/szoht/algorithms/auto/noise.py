@@ -1,164 +1,139 @@
-"""How far values can be trusted: repeatability, the size of their error, and what to do about it.
+"""How far values can be trusted, and the search where they cannot: what the solver calls."""
 
-*Fixed error*: the same point gives the same value, but neighboring values err independently (a
-solver's tolerance, single precision, a fixed seed). *Fresh noise*: the same point gives a new
-value. *Outliers*: values are repeatable but for a few gross errors.
-"""
-
-import enum
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from szoht.algorithm import Ending, Evidence
+from szoht.algorithms.auto.context import SolverContext
+from szoht.algorithms.auto.location import Location
+from szoht.algorithms.auto.noise_test import LINE_STEPS, from_line, from_repeats, mostly_equal
+from szoht.algorithms.auto.noisy.search import NoisyAnswer, NoisySearch
+from szoht.algorithms.auto.noisy.values import Values
+from szoht.algorithms.auto.records import NoiseKind, NoiseModel, Point, Steps
 from szoht.types import Vector
 
-__all__ = [
-    "LINE_STEPS",
-    "NoiseKind",
-    "NoiseModel",
-    "difference_noise",
-    "from_line",
-    "from_repeats",
-    "mostly_equal",
-    "pool",
-    "robust_scale",
-]
+__all__ = ["estimate_noise", "solve_noisy"]
 
-EPS = float(np.finfo(np.float64).eps)
+REPEATS = 4
+"""Further values at the start once two were seen to differ."""
 
-STEP = 1e-6
-"""The shortest difference that the exact regime takes, in units."""
-
-LINE_STEPS: Vector = STEP * np.array([1.0, 2.0, 3.0, 1e2, 1e4])
-"""Where a random line through the start is evaluated. Three short steps make the difference table;
-slopes over the first, fourth and fifth show error with a longer correlation length."""
-
-SLOPE_ERROR = 0.03
-"""Values are exact if slopes over `STEP` err by less than this share."""
+UNKNOWN_BUDGET = 10_000
+"""Values that a search under noise plans with if the budget is unknown."""
 
 
-class NoiseKind(enum.Enum):
-    """What kind of error values have."""
+def estimate_noise(context: SolverContext, start: Point) -> Steps[NoiseModel]:
+    """Judge values by asking one again, and along a short random line; 6 to 8 values.
 
-    EXACT = "exact"
-    FIXED = "fixed error"
-    FRESH = "fresh noise"
-
-
-@dataclass(frozen=True, kw_only=True)
-class NoiseModel:
-    """What is known of the error of values.
-
-    ``sigma`` is the standard deviation of one value, ``weight`` the number of independent
-    differences that it rests on. ``slope`` is the size of the slope along a random vector of signs
-    if it stood out from the error, else 0. ``outliers`` says that single values are grossly wrong:
-    each point is then asked until two values agree. ``flat``: no value differed from the first.
+    Sets ``context.outliers`` if single values are grossly wrong.
     """
-
-    kind: NoiseKind = NoiseKind.EXACT
-    sigma: float = 0.0
-    weight: float = 5.0
-    slope: float = 0.0
-    outliers: bool = False
-    flat: bool = False
-
-    @property
-    def fresh(self) -> bool:
-        """Whether the same point gives a new value when it is asked again."""
-        return self.kind is NoiseKind.FRESH
-
-    @property
-    def exact(self) -> bool:
-        """Whether short differences mean something."""
-        return self.kind is NoiseKind.EXACT
-
-    def describe(self) -> str:
-        """Return the finding in words."""
-        text = {
-            NoiseKind.EXACT: "values are exact as far as short differences can tell",
-            NoiseKind.FIXED: f"values are repeatable but err by {self.sigma:.1e} (fixed error)",
-            NoiseKind.FRESH: f"values differ by {self.sigma:.1e} when asked again (fresh noise)",
-        }[self.kind]
-        return text + (", with gross outliers" if self.outliers else "")
+    if context.left < 2:
+        return _with_steps(context, NoiseModel())
+    again = yield from context.value(start.z)
+    if again != start.value and math.isfinite(again):
+        if context.left < REPEATS:
+            return from_repeats(np.array([start.value, again]))
+        more = yield from context.values([start.z] * REPEATS)
+        values = np.array([start.value, again, *more[np.isfinite(more)]])
+        common = mostly_equal(values)
+        if common is None:
+            noise = from_repeats(values)
+            context.explain(f"{noise.describe()}.")
+            return noise
+        context.outliers = True
+        start = Point(start.z, common)
+        context.forget()
+        context.note(start)
+    noise = yield from _judge_line(context, start)
+    context.explain(f"{noise.describe()}.")
+    return _with_steps(context, noise)
 
 
-def robust_scale(values: Vector) -> float:
-    """Return the median absolute deviation, scaled to the standard deviation of a normal law."""
-    return 1.4826 * float(np.median(np.abs(values - np.median(values))))
+def _judge_line(context: SolverContext, start: Point) -> Steps[NoiseModel]:
+    """Judge the values along a line of random signs that points inward at bounds."""
+    if context.left < LINE_STEPS.size + 1:
+        return NoiseModel()
+    line = _line(context, start.z)
+    values = yield from context.values(line)
+    if not np.isfinite(values).all():
+        return NoiseModel()  # undefined next to the start: nothing is known
+    noise = from_line(start.value, values)
+    if noise.exact or context.outliers or context.left < 1:
+        return replace(noise, outliers=context.outliers)
+    # a fixed error gives the same value again, an outlier does not
+    everything = np.array([start.value, *values])
+    far = int(np.argmax(np.abs(everything - np.median(everything))))
+    again = yield from context.value(start.z if far == 0 else line[far - 1])
+    if again == everything[far]:
+        return noise
+    context.outliers = True
+    start = Point(start.z, (yield from context.value(start.z)))
+    context.forget()
+    context.note(start)
+    return (yield from _judge_line(context, start))
 
 
-def mostly_equal(values: Vector) -> float | None:
-    """Return the value that at least half of ``values`` share bit for bit, if there is one.
+def _line(context: SolverContext, z: Vector) -> list[Vector]:
+    structure = context.structure
+    signs = context.generator().choice(np.array([-1.0, 1.0]), z.size)
+    signs = np.where(z - LINE_STEPS[-1] < structure.low, 1.0, signs)
+    signs = np.where(z + LINE_STEPS[-1] > structure.high, -1.0, signs)
+    moving = np.zeros(z.size)
+    moving[structure.free] = signs[structure.free]
+    return [structure.clip(z + step * moving) for step in LINE_STEPS]
 
-    >>> mostly_equal(np.array([1.0, 7.0, 1.0, 1.0, 1.0, 9.0]))
-    1.0
+
+def _with_steps(context: SolverContext, noise: NoiseModel) -> NoiseModel:
+    """Add the lengths of differences for the exact regime.
+
+    Along a dense direction the error of a forward difference is sigma / h + c h, least at
+    h = sqrt(sigma / c).
     """
-    distinct, counts = np.unique(values, return_counts=True)
-    most = int(np.argmax(counts))
-    return float(distinct[most]) if 2 * counts[most] >= values.size and counts[most] > 1 else None
+    axis = context.policy.axis_step
+    shortest = axis / math.sqrt(context.structure.d)
+    bend = max(abs(noise.curvature), 1e-300)
+    row = min(max(math.sqrt(noise.sigma / bend), shortest), 10 * axis)
+    return replace(noise, axis_step=axis, row_step=row)
 
 
-def from_repeats(values: Vector) -> NoiseModel:
-    """Judge fresh noise from values at one point.
-
-    A robust scale guards against a heavy tail; it is doubled because six values may agree by chance.
-    """
-    sigma, scale = float(np.std(values, ddof=1)), 1.2 * robust_scale(values)
-    return NoiseModel(
-        kind=NoiseKind.FRESH,
-        sigma=min(sigma, 2 * scale) if scale > 0 else sigma,
-        weight=values.size - 1.0,
+def solve_noisy(context: SolverContext, start: Point, noise: NoiseModel) -> Steps[Point]:
+    """Minimize f from values that err, from ``start`` to the answer, the last race included."""
+    structure = context.structure
+    reach = np.where(np.isfinite(structure.high - structure.low), 0.5, 1.0)
+    values = Values(
+        ask=lambda points: context.values(list(points)),
+        left=lambda: int(context.left) if math.isfinite(context.left) else UNKNOWN_BUDGET,
+        reach=reach,
+        low=structure.low / reach,
+        high=structure.high / reach,
+        price=2 if context.outliers else 1,
     )
 
+    def report(x: Vector, location: Location) -> None:
+        context.settle(Point(structure.clip(x * reach), location.value), location.error)
 
-def difference_noise(values: Vector) -> tuple[float, float]:
-    """Return the noise that second and third differences of evenly spaced values show.
-
-    A smooth function has differences of order j that vanish like h^j; independent errors of
-    variance s^2 give (2j)! / (j!)^2 s^2, that is 6 s^2 and 20 s^2. Reference: Moré and Wild,
-    Estimating computational noise, SIAM J. Sci. Comput. 33 (2011).
-
-    >>> second, third = difference_noise(np.array([0.0, 1.0, 4.0, 9.0]))  # smooth: third vanishes
-    >>> round(second, 3), third
-    (0.816, 0.0)
-    """
-    second, third = np.diff(values, 2), np.diff(values, 3)
-    rms = math.sqrt(float(np.mean(second**2)) / 6), math.sqrt(float(np.mean(third**2)) / 20)
-    return rms[0], rms[1]
-
-
-def from_line(start: float, values: Vector) -> NoiseModel:
-    """Judge repeatable values from those at `LINE_STEPS` along a random vector of signs.
-
-    A smooth f has slopes s(t) = s + c t, so the slope over the middle length follows from the
-    outer two. Exact if it does within `SLOPE_ERROR` and if the noise of the difference table,
-    divided by the shortest step, is as small a share of the slope.
-    """
-    steps, rise = LINE_STEPS, values - start
-    rounding = EPS * max(abs(start), float(np.abs(values).max()))
-    second, third = difference_noise(np.concatenate([[start], values[:3]]))
-    sigma = max(min(second, third), rounding)
-    if not rise.any():
-        return NoiseModel(sigma=sigma, weight=2.0, flat=True)
-    slopes = rise / steps
-    short, middle, long = slopes[0], slopes[3], slopes[4]
-    bend = (long - short) / steps[4]
-    miss = abs(middle - short - bend * (steps[3] - steps[0]))
-    size = max(abs(middle), abs(long))
-    if miss <= SLOPE_ERROR * abs(middle) and 1.5 * sigma / steps[0] <= SLOPE_ERROR * size:
-        return NoiseModel(sigma=sigma, weight=2.0, slope=abs(middle))
-    off_line = float(np.abs(rise[:4] - long * steps[:4]).max()) / 3
-    sigma = max(sigma, second, off_line)
-    seen = abs(long) if abs(rise[4]) > 6 * sigma else 0.0
-    return NoiseModel(kind=NoiseKind.FIXED, sigma=sigma, weight=2.0, slope=seen)
+    first = Location(start.value, noise.sigma / math.sqrt(1 + noise.weight * noise.fresh))
+    values.keep(start.support, start.z[start.support] / reach[start.support], start.value)
+    search = NoisySearch(
+        values=values,
+        k=structure.size,
+        noise=noise,
+        rng=context.generator(),
+        x=start.z / reach,
+        start=first,
+        explain=context.explain,
+        report=report,
+    )
+    answer = yield from search.run()
+    context.notebook.ending = _ending(answer)
+    context.notebook.evidence = Evidence(
+        noise=NoiseKind(answer.noise.kind).value, noise_level=answer.noise.sigma
+    )
+    return Point(answer.x * reach, answer.location.value)
 
 
-def pool(noise: NoiseModel, sigma: float, weight: float) -> NoiseModel:
-    """Return the model with another estimate of sigma, from ``weight`` differences, pooled in.
-
-    The weight of what was known is capped: error may change along the way.
-    """
-    known = min(noise.weight, 10.0)
-    variance = (known * noise.sigma**2 + weight * sigma**2) / (known + weight)
-    return replace(noise, sigma=math.sqrt(variance), weight=known + weight)
+def _ending(answer: NoisyAnswer) -> Ending:
+    if not answer.improved:
+        return Ending.NO_PROGRESS
+    return Ending.CONVERGED if answer.settled else Ending.EXHAUSTED

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from szoht.algorithms.auto.noise import NoiseModel, pool, robust_scale
-from szoht.algorithms.auto.noisy.values import Steps, Values
+from szoht.algorithms.auto.noise_test import pool, robust_scale
+from szoht.algorithms.auto.noisy.values import Values
+from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.estimators.sensing.cross_validation import Recovery, recover_noisy, winsorize
 from szoht.types import Mask, Vector
 

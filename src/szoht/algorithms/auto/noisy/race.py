@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from szoht.algorithms.auto.location import Location, huber_location, survivors
-from szoht.algorithms.auto.noisy.values import Steps, Values
+from szoht.algorithms.auto.noisy.values import Values
+from szoht.algorithms.auto.records import Steps
 from szoht.types import Vector
 
 __all__ = ["Race"]

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from szoht.algorithms.auto.location import Location
-from szoht.algorithms.auto.noise import NoiseModel, pool
+from szoht.algorithms.auto.noise_test import pool
 from szoht.algorithms.auto.noisy.probes import Probes, Sensed, sense
 from szoht.algorithms.auto.noisy.race import Race
-from szoht.algorithms.auto.noisy.values import Steps, Values
+from szoht.algorithms.auto.noisy.values import Values
+from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.algorithms.auto.restricted.noisy_bfgs import NoisySolve, minimize_with_differences
 from szoht.algorithms.auto.restricted.quadratic_model import eliminate, minimize_model, n_terms
 from szoht.algorithms.auto.restricted.regression import difference_radius, minimize_by_regression

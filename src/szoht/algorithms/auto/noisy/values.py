@@ -1,22 +1,14 @@
-"""Values for the noisy regime: asked in bulk, repeated where outliers occur, kept for later fits."""
+"""Values for the noisy regime: asked in bulk, and kept for later fits."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from szoht.algorithms.auto.location import agreed
-from szoht.queries import Answer, Plan
+from szoht.algorithms.auto.records import Steps
 from szoht.types import Indices, Vector
 
-__all__ = ["Steps", "Values"]
-
-T = TypeVar("T")
-Steps: TypeAlias = Generator[Plan, Sequence[Answer], T]
-
-REPEATS = 5
-"""A point of a function with outliers is asked at most this many times."""
+__all__ = ["Values"]
 
 POOLED = 20_000
 """Sparse points that are kept for regressions."""
@@ -27,7 +19,8 @@ class Values:
     """Asks for values at points in units of ``reach``, within bounds.
 
     ``ask`` evaluates a stack of points. ``reach`` is half of a finite box, else one unit. ``left``
-    tells how many more values may be asked; ``outliers`` that each is asked until two agree.
+    tells how many more values may be asked, ``price`` how many one point takes (two where outliers
+    are sorted out by asking again).
     """
 
     ask: Callable[[Vector], Steps[Vector]]
@@ -35,8 +28,7 @@ class Values:
     reach: Vector
     low: Vector
     high: Vector
-    outliers: bool = False
-    tolerance: float = 0.0
+    price: int = 1
     supports: list[Indices] = field(default_factory=list)
     entries: list[Vector] = field(default_factory=list)
     found: list[float] = field(default_factory=list)
@@ -53,7 +45,7 @@ class Values:
 
     def affordable(self, count: int) -> int:
         """Return how many of ``count`` points may still be asked."""
-        return max(0, min(count, self.left() // (2 if self.outliers else 1)))
+        return max(0, min(count, self.left() // self.price))
 
     def clip(self, x: Vector) -> Vector:
         """Return the nearest point within the bounds."""
@@ -61,24 +53,7 @@ class Values:
 
     def at(self, points: Vector) -> Steps[Vector]:
         """Ask for values at a stack of points."""
-        seen = (yield from self.ask(points * self.reach))[:, np.newaxis]
-        if not self.outliers:
-            return seen[:, 0]
-        result = np.full(len(points), np.nan)
-        open_points = np.arange(len(points))
-        while open_points.size and seen.shape[1] < REPEATS:
-            count = self.affordable(2 * open_points.size)
-            if count < open_points.size:
-                break
-            more = yield from self.ask(points[open_points] * self.reach)
-            seen = np.column_stack([seen, more])
-            pairs = [agreed(row, self.tolerance) for row in seen]
-            result[open_points] = [np.nan if pair is None else pair for pair in pairs]
-            undecided = np.array([pair is None for pair in pairs])
-            open_points, seen = open_points[undecided], seen[undecided]
-        if open_points.size:
-            result[open_points] = np.median(seen, axis=1)
-        return result
+        return (yield from self.ask(points * self.reach))
 
     def sparse_at(self, points: Vector, support: Indices) -> Steps[Vector]:
         """Ask for values at points that are zero off ``support``, and keep them for regressions."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.algorithms.auto.noisy.values import Steps, Values
+from szoht.algorithms.auto.noisy.values import Values
+from szoht.algorithms.auto.records import Steps
 from szoht.types import Indices, Vector
 
 __all__ = ["NoisySolve", "minimize_with_differences"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from szoht.algorithms.auto.noise import robust_scale
+from szoht.algorithms.auto.noise_test import robust_scale
 from szoht.types import Indices, Mask, Vector
 
 __all__ = ["QuadraticModel", "eliminate", "expected_gap", "fit_quadratic", "minimize_model", "n_terms"]

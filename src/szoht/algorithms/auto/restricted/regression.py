@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from szoht.algorithms.auto.noise import NoiseModel
-from szoht.algorithms.auto.noisy.values import Steps, Values
+from szoht.algorithms.auto.noisy.values import Values
+from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.algorithms.auto.restricted.quadratic_model import (
     QuadraticModel,
     expected_gap,

@@ -1,0 +1,211 @@
+"""The context through which every step of the solver measures, remembers and explains."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from szoht._random import Key, Purpose
+from szoht.algorithms.auto.location import agreed
+from szoht.algorithms.auto.policy import Policy
+from szoht.algorithms.auto.records import Point, Steps
+from szoht.algorithms.auto.structure import Structure
+from szoht.directions import Directions, Explicit, Offsets
+from szoht.queries import Answer, Plan, Query
+from szoht.scripted import Notebook
+from szoht.types import Indices, Vector
+
+__all__ = ["BudgetSpentError", "SolverContext"]
+
+MOST_REPEATS = 5
+"""A point of a function with outliers is asked at most this many times."""
+
+
+class BudgetSpentError(Exception):
+    """A plan would cost more than what is left of a known budget."""
+
+
+@dataclass(kw_only=True)
+class SolverContext:
+    """Measures f at points given in the solver's coordinates, and keeps count.
+
+    ``budget`` is the number of queries that the run may spend, if it is known. A plan that costs
+    more than what is left raises `BudgetSpentError` instead of being asked, so that what is left
+    can be spent on something smaller. ``outliers`` says that single values are grossly wrong: each
+    point is then asked until two values agree.
+    """
+
+    notebook: Notebook
+    structure: Structure
+    policy: Policy
+    budget: int | None = None
+    spent: int = 0
+    failures: int = 0
+    last_gain: int = 1
+    first_value: float = math.nan
+    best: Point | None = field(default=None)
+    outliers: bool = False
+
+    @property
+    def left(self) -> float:
+        """Queries that are left; infinite if the budget is unknown or was extended."""
+        if self.budget is None or self.spent >= self.budget:
+            return math.inf
+        return self.budget - self.spent
+
+    def generator(self) -> np.random.Generator:
+        """Return a generator at an address that was not used before."""
+        return self.notebook.key().generator(Purpose.EXCHANGE)
+
+    def key(self) -> Key:
+        """Return an address that was not used before."""
+        return self.notebook.key()
+
+    def explain(self, line: str) -> None:
+        """Say what is done and why, for the user to read."""
+        self.notebook.explain(line)
+
+    def value(self, z: Vector) -> Steps[float]:
+        """Measure f at one point; NaN if it failed."""
+        return float((yield from self.values([z]))[0])
+
+    def values(self, points: Sequence[Vector]) -> Steps[Vector]:
+        """Measure f at several points in one plan."""
+        queries = tuple(self.notebook.query(self.structure.to_x(z)) for z in points)
+        answers = yield from self._ask(Plan(queries=queries))
+        return np.array([float(answer.values[0]) for answer in answers])
+
+    def point(self, z: Vector) -> Steps[Point]:
+        """Measure a point that may be an answer, and remember it if it is one."""
+        point = Point(z, (yield from self.value(z)))
+        self.note(point)
+        return point
+
+    def differences(
+        self, base: Point, directions: Directions, length: float = 1.0
+    ) -> Steps[Vector]:
+        """Measure ``f(base + length u) - f(base)`` for all directions u, in one plan.
+
+        The caller answers for the points being inside the bounds (`Structure.base`). Where the
+        objective takes a seed, f(base) is measured again with the seed of the plan.
+        """
+        seeded = self.notebook.seeded
+        query = Query(
+            base=self.structure.to_x(base.z),
+            sample=self.notebook.next_sample(),
+            directions=_Scaled.by(directions, self.structure.unit),
+            radius=length,
+            with_base=seeded,
+        )
+        (answer,) = yield from self._ask(Plan(queries=(query,)))
+        if seeded:
+            return np.asarray(answer.values[1:] - answer.values[0])
+        return np.asarray(answer.values - base.value)
+
+    def axis_differences(self, base: Point, support: Indices, steps: Vector) -> Steps[Vector]:
+        """Measure ``f(base + steps_i e_i) - f(base)`` for the coordinates of ``support``."""
+        axes = Explicit(
+            d=base.z.size,
+            indices=np.asarray(support, dtype=np.intp)[:, np.newaxis],
+            values=np.asarray(steps, dtype=float)[:, np.newaxis],
+        )
+        return (yield from self.differences(base, axes))
+
+    def note(self, point: Point) -> None:
+        """Remember a point that satisfies the constraint, if it is the best so far."""
+        if math.isnan(point.value):
+            return
+        self.notebook.note(self.structure.to_x(point.z), point.value)
+        if self.best is None or point.value < self.best.value:
+            self._count_gain(point)
+            self.best = point
+
+    def accept(self, point: Point) -> None:
+        """Make a point that satisfies the constraint the iterate, and count an iteration."""
+        self.note(point)
+        self.notebook.move(self.structure.to_x(point.z), point.value)
+
+    def settle(self, point: Point, error: float) -> None:
+        """Make a point the answer so far, whatever its value: it is an estimate with an error."""
+        self.notebook.settle(self.structure.to_x(point.z), point.value, error)
+        self.best = point
+
+    def forget(self) -> None:
+        """Forget the best point: from now on values are those of another function."""
+        self.notebook.forget()
+        self.best = None
+
+    def _count_gain(self, point: Point) -> None:
+        """Remember when something was gained that is more than rounding."""
+        if self.best is None:
+            return
+        gain, whole = self.best.value - point.value, self.first_value - point.value
+        rounding = 1e-14 * abs(point.value)
+        if not gain <= self.policy.gain_counted * abs(whole) + rounding:
+            self.last_gain = self.spent
+
+    def _ask(self, plan: Plan) -> Steps[Sequence[Answer]]:
+        answers = yield from self._ask_once(plan)
+        if not self.outliers:
+            return answers
+        seen = np.concatenate([answer.values for answer in answers])[:, np.newaxis]
+        points = plan.points()
+        undecided = np.arange(len(points))
+        result = seen[:, 0].copy()
+        while undecided.size and seen.shape[1] < MOST_REPEATS and self.left >= undecided.size:
+            queries = tuple(self.notebook.query(points[i]) for i in undecided)
+            again = yield from self._ask_once(Plan(queries=queries))
+            seen = np.column_stack([seen, [answer.values[0] for answer in again]])
+            pairs = [agreed(row) for row in seen]
+            result[undecided] = [
+                float(np.median(row)) if pair is None else pair
+                for row, pair in zip(seen, pairs, strict=True)
+            ]
+            keep = np.array([pair is None for pair in pairs])
+            undecided, seen = undecided[keep], seen[keep]
+        return plan.answered(result)
+
+    def _ask_once(self, plan: Plan) -> Steps[Sequence[Answer]]:
+        if plan.cost > self.left:
+            raise BudgetSpentError
+        answers = yield plan
+        self.spent += plan.cost
+        self.failures += sum(int(np.isnan(answer.values).sum()) for answer in answers)
+        return answers
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Scaled:
+    """Directions in z as directions in x = unit * z."""
+
+    inner: Directions
+    unit: Vector
+
+    @classmethod
+    def by(cls, directions: Directions, unit: Vector | None) -> Directions:
+        """Return the directions multiplied by ``unit``, which is 1 if None."""
+        return directions if unit is None else cls(inner=directions, unit=unit)
+
+    @property
+    def d(self) -> int:
+        """The dimension of the space."""
+        return self.inner.d
+
+    @property
+    def count(self) -> int:
+        """How many directions there are."""
+        return self.inner.count
+
+    @property
+    def block_rows(self) -> int:
+        """How many directions are best handed over at a time."""
+        return self.inner.block_rows
+
+    def slices(self, start: int, stop: int) -> Iterator[Offsets]:
+        """Yield the directions ``start`` to ``stop``."""
+        for indices, values in self.inner.slices(start, stop):
+            yield Offsets(indices, values * (self.unit if indices is None else self.unit[indices]))
+
+    def reuse(self, previous: Directions | None) -> None:
+        """Nothing is drawn here, so no memory is needed."""

@@ -1,0 +1,26 @@
+"""`auto`: the solver that needs no tuning."""
+
+from szoht.algorithm import Algorithm
+from szoht.algorithms.auto.solver import Auto
+from szoht.algorithms.defaults import pick_operator
+from szoht.algorithms.szoht import szoht
+from szoht.operators import Operator, Sparse, SparseBox
+from szoht.samplers import Full, Sampler, Seeds
+
+__all__ = ["auto"]
+
+
+def auto(
+    *,
+    k: int | None = None,
+    constraint: Operator | None = None,
+    sampler: Sampler = Full(),
+    d: int | None = None,
+    max_queries: int | None = None,
+) -> Algorithm:
+    """Minimize under a sparsity constraint without any parameter to choose."""
+    seeded = isinstance(sampler, Seeds)
+    operator = pick_operator(k, constraint)
+    if isinstance(operator, Sparse | SparseBox):
+        return Auto(operator=operator, seeded=seeded, max_queries=max_queries)
+    return szoht(constraint=operator, sampler=sampler, d=d)

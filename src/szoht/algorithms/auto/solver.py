@@ -1,0 +1,57 @@
+"""The default solver: noise -> loop { sense -> propose -> solve -> accept } -> restart or end."""
+
+import math
+from dataclasses import dataclass, field
+
+from szoht.algorithms.auto.context import SolverContext
+from szoht.algorithms.auto.noise import estimate_noise, solve_noisy
+from szoht.algorithms.auto.policy import Policy
+from szoht.algorithms.auto.records import NoiseKind, Point, Steps
+from szoht.algorithms.auto.schedule import search_supports
+from szoht.algorithms.auto.state import SearchState
+from szoht.algorithms.auto.structures import structure_of
+from szoht.operators import Sparse, SparseBox
+from szoht.scripted import Conversation, Notebook, Scripted
+from szoht.types import Sample
+
+__all__ = ["Auto"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto(Scripted):
+    """Sparse minimization that needs no parameter but the constraint. See `auto`."""
+
+    operator: Sparse | SparseBox
+    seeded: bool = False
+    max_queries: int | None = None
+    policy: Policy = field(default_factory=Policy)
+
+    def sample(self, seed: int, n_samples: int | None) -> Sample:
+        """Return the sample that all values are about."""
+        return None
+
+    def script(self, notebook: Notebook) -> Conversation:
+        """Measure the start, learn the noise, search."""
+        notebook.seeded = self.seeded
+        context = SolverContext(
+            notebook=notebook,
+            structure=structure_of(self.operator, notebook.x.size),
+            policy=self.policy,
+            budget=self.max_queries,
+        )
+        yield from solve(context)
+
+
+def solve(context: SolverContext) -> Steps[Point | None]:
+    """Minimize from the start of the notebook; None if f is undefined there."""
+    z = context.structure.to_z(context.notebook.x)
+    start = yield from context.point(z)
+    if math.isnan(start.value):
+        return None
+    context.first_value = start.value
+    noise = yield from estimate_noise(context, start)
+    if noise.kind is not NoiseKind.EXACT:
+        return (yield from solve_noisy(context, start, noise))
+    state = SearchState(point=start, noise=noise)
+    state = yield from search_supports(context, state)
+    return state.point
