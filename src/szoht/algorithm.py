@@ -16,11 +16,15 @@ Memory: TypeAlias = Any
 
 
 class Measured(NamedTuple):
-    """A point and its value; ``exact`` is False for a value inferred from points around it."""
+    """A point and its value; ``exact`` is False for a value inferred from points around it.
+
+    ``error`` is the standard error of a value that was estimated from noisy ones.
+    """
 
     x: Vector
     value: float
     exact: bool = True
+    error: float = 0.0
 
 
 class Ending(enum.Enum):

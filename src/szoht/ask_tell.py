@@ -270,6 +270,7 @@ class AskTell:
             explain=self._state.explanation,
             path=self._state.path,
             measured=solution.exact,
+            fun_error=solution.error,
             evidence=self._state.evidence,
         )
 

@@ -183,6 +183,9 @@ class Result:
     ----------
     x, fun
         The solution and its value (NaN if no query was left to measure it).
+    fun_error
+        The standard error of ``fun`` where values are noisy: ``fun`` is then an estimate from many
+        of them, not the lowest. 0 if values are exact, or if the method does not estimate it.
     measured
         Whether ``fun`` is a value of the function at ``x``. False if it was inferred from points
         around it, as central differences allow, or is missing.
@@ -232,6 +235,7 @@ class Result:
     path: tuple[PathPoint, ...] = field(default=(), repr=False)
     run: str | None = None
     measured: bool = True
+    fun_error: float = 0.0
     evidence: Evidence | None = field(default=None, repr=False)
 
     @cached_property
@@ -244,12 +248,18 @@ class Result:
         """The k that was chosen from the path, if there is one."""
         return next((point.k for point in self.path if point.x is self.x), None)
 
+    @property
+    def _fun_note(self) -> str:
+        if self.fun_error > 0:
+            return f" +- {self.fun_error:.2g} (standard error)"
+        return "" if self.measured else " (inferred, not measured)"
+
     def __str__(self) -> str:
         rows = {
             "message": self.message,
             "success": self.success,
             "status": f"{self.status.name} ({self.status.code})",
-            "fun": f"{self.fun:.10g}" + ("" if self.measured else " (inferred, not measured)"),
+            "fun": f"{self.fun:.10g}{self._fun_note}",
             "x": f"{_entries(self.x)} (d = {self.x.size})",
             "nfev": f"{self.nfev} queries",
             "nit": f"{self.nit} iteration{'' if self.nit == 1 else 's'}",

@@ -59,6 +59,12 @@ class Notebook:
         if self.best is None or value < self.best.value:
             self.best = self.measured
 
+    def settle(self, x: Vector, value: float, error: float) -> None:
+        """Make a feasible point the best, whatever its value: it is an estimate with an error."""
+        self.best = self.measured = Measured(frozen(x), value, error=error)
+        self.x = self.best.x
+        self.iteration += 1
+
     def forget(self) -> None:
         """Forget the best point: from now on values are those of another function."""
         self.best = self.measured = None

@@ -7,15 +7,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from szoht._random import Key, Purpose
+from szoht.algorithms.auto.location import agreed
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import Point, Steps
 from szoht.algorithms.auto.structure import Structure
 from szoht.directions import Directions, Explicit, Offsets
-from szoht.queries import Plan, Query
+from szoht.queries import Answer, Plan, Query
 from szoht.scripted import Notebook
 from szoht.types import Indices, Vector
 
 __all__ = ["BudgetSpentError", "SolverContext"]
+
+MOST_REPEATS = 5
+"""A point of a function with outliers is asked at most this many times."""
 
 
 class BudgetSpentError(Exception):
@@ -28,7 +32,8 @@ class SolverContext:
 
     ``budget`` is the number of queries that the run may spend, if it is known. A plan that costs
     more than what is left raises `BudgetSpentError` instead of being asked, so that what is left
-    can be spent on something smaller.
+    can be spent on something smaller. ``outliers`` says that single values are grossly wrong: each
+    point is then asked until two values agree.
     """
 
     notebook: Notebook
@@ -40,6 +45,7 @@ class SolverContext:
     last_gain: int = 1
     first_value: float = math.nan
     best: Point | None = field(default=None)
+    outliers: bool = False
 
     @property
     def left(self) -> float:
@@ -120,6 +126,11 @@ class SolverContext:
         self.note(point)
         self.notebook.move(self.structure.to_x(point.z), point.value)
 
+    def settle(self, point: Point, error: float) -> None:
+        """Make a point the answer so far, whatever its value: it is an estimate with an error."""
+        self.notebook.settle(self.structure.to_x(point.z), point.value, error)
+        self.best = point
+
     def forget(self) -> None:
         """Forget the best point: from now on values are those of another function."""
         self.notebook.forget()
@@ -134,7 +145,28 @@ class SolverContext:
         if not gain <= self.policy.gain_counted * abs(whole) + rounding:
             self.last_gain = self.spent
 
-    def _ask(self, plan: Plan) -> Steps[Sequence["object"]]:
+    def _ask(self, plan: Plan) -> Steps[Sequence[Answer]]:
+        answers = yield from self._ask_once(plan)
+        if not self.outliers:
+            return answers
+        seen = np.concatenate([answer.values for answer in answers])[:, np.newaxis]
+        points = plan.points()
+        undecided = np.arange(len(points))
+        result = seen[:, 0].copy()
+        while undecided.size and seen.shape[1] < MOST_REPEATS and self.left >= undecided.size:
+            queries = tuple(self.notebook.query(points[i]) for i in undecided)
+            again = yield from self._ask_once(Plan(queries=queries))
+            seen = np.column_stack([seen, [answer.values[0] for answer in again]])
+            pairs = [agreed(row) for row in seen]
+            result[undecided] = [
+                float(np.median(row)) if pair is None else pair
+                for row, pair in zip(seen, pairs, strict=True)
+            ]
+            keep = np.array([pair is None for pair in pairs])
+            undecided, seen = undecided[keep], seen[keep]
+        return plan.answered(result)
+
+    def _ask_once(self, plan: Plan) -> Steps[Sequence[Answer]]:
         if plan.cost > self.left:
             raise BudgetSpentError
         answers = yield plan

@@ -1,38 +1,139 @@
-"""How far values can be trusted: repeatability, noise level, lengths of differences.
+"""How far values can be trusted, and the search where they cannot: what the solver calls."""
 
-The interface of this part:
-
-``estimate_noise(context, start) -> Steps[NoiseModel]``
-    Called once, with the start already measured; asks few values (6 to 8) and returns the model by
-    which every later step chooses its lengths. Values at ``context.structure.base`` points only.
-``solve_noisy(context, start, noise) -> Steps[Point]``
-    The whole search where ``noise.kind`` is not EXACT, from ``start`` to the answer, the final race
-    included. Feasible points are reported by ``context.note`` and ``context.accept``; the constraint
-    is ``context.structure``; the remaining budget is ``context.left`` (infinite if unknown).
-"""
+import math
+from dataclasses import replace
 
 import numpy as np
 
+from szoht.algorithm import Ending, Evidence
 from szoht.algorithms.auto.context import SolverContext
+from szoht.algorithms.auto.location import Location
+from szoht.algorithms.auto.noise_test import LINE_STEPS, from_line, from_repeats, mostly_equal
+from szoht.algorithms.auto.noisy.search import NoisyAnswer, NoisySearch
+from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import NoiseKind, NoiseModel, Point, Steps
+from szoht.types import Vector
 
 __all__ = ["estimate_noise", "solve_noisy"]
 
-ROUNDING = float(np.finfo(np.float64).eps)
+REPEATS = 4
+"""Further values at the start once two were seen to differ."""
+
+UNKNOWN_BUDGET = 10_000
+"""Values that a search under noise plans with if the budget is unknown."""
 
 
 def estimate_noise(context: SolverContext, start: Point) -> Steps[NoiseModel]:
-    """Ask the first value again; take f for exact if it is the same."""
+    """Judge values by asking one again, and along a short random line; 6 to 8 values.
+
+    Sets ``context.outliers`` if single values are grossly wrong.
+    """
+    if context.left < 2:
+        return _with_steps(context, NoiseModel())
     again = yield from context.value(start.z)
-    step = context.policy.axis_step
-    kind = NoiseKind.EXACT if again == start.value else NoiseKind.FRESH
-    sigma = max(abs(again - start.value), ROUNDING * abs(start.value))
-    return NoiseModel(kind=kind, sigma=sigma, axis_step=step, row_step=step / np.sqrt(start.z.size))
+    if again != start.value and math.isfinite(again):
+        if context.left < REPEATS:
+            return from_repeats(np.array([start.value, again]))
+        more = yield from context.values([start.z] * REPEATS)
+        values = np.array([start.value, again, *more[np.isfinite(more)]])
+        common = mostly_equal(values)
+        if common is None:
+            noise = from_repeats(values)
+            context.explain(f"{noise.describe()}.")
+            return noise
+        context.outliers = True
+        start = Point(start.z, common)
+        context.forget()
+        context.note(start)
+    noise = yield from _judge_line(context, start)
+    context.explain(f"{noise.describe()}.")
+    return _with_steps(context, noise)
+
+
+def _judge_line(context: SolverContext, start: Point) -> Steps[NoiseModel]:
+    """Judge the values along a line of random signs that points inward at bounds."""
+    if context.left < LINE_STEPS.size + 1:
+        return NoiseModel()
+    line = _line(context, start.z)
+    values = yield from context.values(line)
+    if not np.isfinite(values).all():
+        return NoiseModel()  # undefined next to the start: nothing is known
+    noise = from_line(start.value, values)
+    if noise.exact or context.outliers or context.left < 1:
+        return replace(noise, outliers=context.outliers)
+    # a fixed error gives the same value again, an outlier does not
+    everything = np.array([start.value, *values])
+    far = int(np.argmax(np.abs(everything - np.median(everything))))
+    again = yield from context.value(start.z if far == 0 else line[far - 1])
+    if again == everything[far]:
+        return noise
+    context.outliers = True
+    start = Point(start.z, (yield from context.value(start.z)))
+    context.forget()
+    context.note(start)
+    return (yield from _judge_line(context, start))
+
+
+def _line(context: SolverContext, z: Vector) -> list[Vector]:
+    structure = context.structure
+    signs = context.generator().choice(np.array([-1.0, 1.0]), z.size)
+    signs = np.where(z - LINE_STEPS[-1] < structure.low, 1.0, signs)
+    signs = np.where(z + LINE_STEPS[-1] > structure.high, -1.0, signs)
+    moving = np.zeros(z.size)
+    moving[structure.free] = signs[structure.free]
+    return [structure.clip(z + step * moving) for step in LINE_STEPS]
+
+
+def _with_steps(context: SolverContext, noise: NoiseModel) -> NoiseModel:
+    """Add the lengths of differences for the exact regime.
+
+    Along a dense direction the error of a forward difference is sigma / h + c h, least at
+    h = sqrt(sigma / c).
+    """
+    axis = context.policy.axis_step
+    shortest = axis / math.sqrt(context.structure.d)
+    bend = max(abs(noise.curvature), 1e-300)
+    row = min(max(math.sqrt(noise.sigma / bend), shortest), 10 * axis)
+    return replace(noise, axis_step=axis, row_step=row)
 
 
 def solve_noisy(context: SolverContext, start: Point, noise: NoiseModel) -> Steps[Point]:
-    """Minimize f from values that err; not built yet: the start is the answer."""
-    del noise
-    context.explain("values are noisy: this part is not built yet.")
-    yield from ()
-    return start
+    """Minimize f from values that err, from ``start`` to the answer, the last race included."""
+    structure = context.structure
+    reach = np.where(np.isfinite(structure.high - structure.low), 0.5, 1.0)
+    values = Values(
+        ask=lambda points: context.values(list(points)),
+        left=lambda: int(context.left) if math.isfinite(context.left) else UNKNOWN_BUDGET,
+        reach=reach,
+        low=structure.low / reach,
+        high=structure.high / reach,
+        price=2 if context.outliers else 1,
+    )
+
+    def report(x: Vector, location: Location) -> None:
+        context.settle(Point(structure.clip(x * reach), location.value), location.error)
+
+    first = Location(start.value, noise.sigma / math.sqrt(1 + noise.weight * noise.fresh))
+    values.keep(start.support, start.z[start.support] / reach[start.support], start.value)
+    search = NoisySearch(
+        values=values,
+        k=structure.size,
+        noise=noise,
+        rng=context.generator(),
+        x=start.z / reach,
+        start=first,
+        explain=context.explain,
+        report=report,
+    )
+    answer = yield from search.run()
+    context.notebook.ending = _ending(answer)
+    context.notebook.evidence = Evidence(
+        noise=NoiseKind(answer.noise.kind).value, noise_level=answer.noise.sigma
+    )
+    return Point(answer.x * reach, answer.location.value)
+
+
+def _ending(answer: NoisyAnswer) -> Ending:
+    if not answer.improved:
+        return Ending.NO_PROGRESS
+    return Ending.CONVERGED if answer.settled else Ending.EXHAUSTED

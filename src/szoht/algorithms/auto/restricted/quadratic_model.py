@@ -1,0 +1,285 @@
+"""A quadratic model of noisy values on few coordinates: fit, minimizer, expected gap, elimination.
+
+Response surfaces (Box and Wilson 1951) in a trust region (Conn, Scheinberg, Vicente 2008), with all
+values ever taken nearby pooled, and gross errors weighted down (Beaton and Tukey 1974).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from szoht.algorithms.auto.noise_test import robust_scale
+from szoht.types import Indices, Mask, Vector
+
+__all__ = ["QuadraticModel", "eliminate", "expected_gap", "fit_quadratic", "minimize_model", "n_terms"]
+
+RIDGES = (1e-6, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)
+"""Trial penalties, per row and times `RIDGE_UNIT`, on what a Hessian deviates from a multiple of the
+identity; leave-one-out errors choose."""
+
+RIDGE_UNIT = 0.02
+
+FULL_HESSIAN = 30
+"""With more coordinates than this, mixed terms are left out."""
+
+NEAR, FAR = 1.25, 4.0
+"""Up to the first distance, in radii, a point has full weight; beyond the second none."""
+
+BIWEIGHT = 4.685
+"""Residuals beyond this many standard deviations get no weight: 95 % efficient on normal values."""
+
+FLOOR = 0.7
+"""Residuals are never believed to be smaller than this share of the known noise: that is
+overfitting."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class QuadraticModel:
+    """``constant + slopes'z + z'hessian z / 2`` with z = (x - center) / radius.
+
+    ``residual`` is the standard deviation of values around it, ``covariance`` that of the slopes,
+    ``freedom`` the number of values less that of effective coefficients.
+    """
+
+    center: Vector
+    radius: float
+    constant: float
+    slopes: Vector
+    hessian: Vector
+    residual: float
+    covariance: Vector
+    freedom: float
+
+    def __call__(self, x: Vector) -> float:
+        z = (x - self.center) / self.radius
+        return self.constant + float(self.slopes @ z + 0.5 * z @ self.hessian @ z)
+
+
+def n_terms(p: int) -> int:
+    """Return how many coefficients a model on ``p`` coordinates has.
+
+    >>> n_terms(5)
+    21
+    """
+    return 1 + 2 * p + (p * (p - 1) // 2 if p <= FULL_HESSIAN else 0)
+
+
+def fit_quadratic(
+    points: Vector, values: Vector, center: Vector, radius: float, sigma: float
+) -> QuadraticModel | None:
+    """Fit a quadratic to values around ``center``; None with fewer than p + 4 of them.
+
+    The constant, the slopes and one common curvature are free; what the Hessian deviates from a
+    multiple of the identity is shrunk as much as leave-one-out errors advise, and further until
+    residuals are no smaller than the noise ``sigma`` allows.
+    """
+    z = (points - center) / radius
+    distance = np.abs(z).max(axis=1) if z.size else np.zeros(len(z))
+    used = np.isfinite(values) & (distance <= FAR)
+    z, v, distance = z[used], values[used], distance[used]
+    n, p = z.shape
+    if n < p + 4:
+        return None
+    base = np.where(distance <= NEAR, 1.0, (NEAR / np.maximum(distance, NEAR)) ** 4)
+    core = base > 0.5 if int((base > 0.5).sum()) >= 8 else np.ones(n, dtype=bool)
+    free, shrunk = _features(z)
+    level = float(np.median(v))
+    v = v - level  # an added constant changes rounding only
+    weights, ridge, s = base, None, 0.0
+    for _ in range(6):
+        fit = _Ridge.of(free, shrunk, v, weights)
+        if ridge is None:
+            ridge = fit.choose(sigma)
+        residuals, freedom = fit.solve(ridge)
+        s = _scale(residuals[core], n, freedom, sigma)
+        if s == 0:
+            break
+        t = residuals / (BIWEIGHT * s)
+        new = base * np.where(np.abs(t) < 1, (1 - t**2) ** 2, 1e-6)
+        if np.allclose(new, weights, atol=1e-2):
+            break
+        weights = new
+    normal = (free * weights[:, np.newaxis]).T @ free
+    return QuadraticModel(
+        center=center.copy(),
+        radius=radius,
+        constant=float(fit.free[0]) + level,
+        slopes=fit.free[1 : p + 1],
+        hessian=_hessian(fit.free[p + 1], fit.shrunk, p),
+        residual=s,
+        covariance=(np.linalg.pinv(normal) * s**2)[1 : p + 1, 1 : p + 1],
+        freedom=freedom,
+    )
+
+
+@dataclass(eq=False)
+class _Ridge:
+    """Least squares with some coefficients penalized, for many penalties at once.
+
+    Diagonalized through the normal equations, which always succeeds; the least penalty is far above
+    their rounding.
+    """
+
+    rows: tuple[Vector, Vector, Vector]
+    weighted: tuple[Vector, Vector, Vector]
+    residual: Vector
+    turned: Vector
+    vectors: Vector
+    squares: Vector
+    leverage: Vector
+    free: Vector
+    shrunk: Vector
+
+    @classmethod
+    def of(cls, free: Vector, shrunk: Vector, v: Vector, weights: Vector) -> "_Ridge":
+        root = np.sqrt(weights)[:, np.newaxis]
+        a, b, y = free * root, shrunk * root, v * root[:, 0]
+        q, _ = np.linalg.qr(a)
+        b_rest, y_rest = b - q @ (q.T @ b), y - q @ (q.T @ y)
+        squares, vectors = np.linalg.eigh(b_rest.T @ b_rest)
+        empty = np.empty(0)
+        return cls(
+            rows=(free, shrunk, v),
+            weighted=(a, b, y),
+            residual=y_rest,
+            turned=b_rest @ vectors,
+            vectors=vectors,
+            squares=np.maximum(squares, 0.0),
+            leverage=np.einsum("ij,ij->i", q, q),
+            free=empty,
+            shrunk=empty,
+        )
+
+    def _penalized(self, ridge: float) -> Vector:
+        return self.squares + ridge * RIDGE_UNIT * self.residual.size
+
+    def choose(self, sigma: float) -> float:
+        """Return the penalty of least leave-one-out error whose residuals noise can explain."""
+        along = self.turned.T @ self.residual
+        n, scores, sizes = self.residual.size, [], []
+        for ridge in RIDGES:
+            penalized = self._penalized(ridge)
+            residuals = self.residual - self.turned @ (along / penalized)
+            leverage = np.minimum(self.leverage + self.turned**2 @ (1 / penalized), 0.97)
+            errors = residuals / (1 - leverage)
+            limit = 6 * max(robust_scale(errors), 1e-300)
+            scores.append(float(np.minimum(errors**2, limit**2).sum()))
+            freedom = n - float(self.leverage.sum()) - float((self.squares / penalized).sum())
+            size = robust_scale(residuals) * math.sqrt(n / max(freedom, 0.1 * n))
+            sizes.append(size if freedom >= 0.1 * n else -1.0)
+        chosen = int(np.argmin(scores))
+        while chosen < len(RIDGES) - 1 and sizes[chosen] < FLOOR * sigma:
+            chosen += 1
+        return RIDGES[chosen]
+
+    def solve(self, ridge: float) -> tuple[Vector, float]:
+        """Set the coefficients; return the residuals and their degrees of freedom."""
+        penalized = self._penalized(ridge)
+        self.shrunk = self.vectors @ (self.turned.T @ self.residual / penalized)
+        a, b, y = self.weighted
+        self.free = np.linalg.lstsq(a, y - b @ self.shrunk, rcond=None)[0]
+        free, shrunk, v = self.rows
+        used = float(self.leverage.sum()) + float((self.squares / penalized).sum())
+        return v - free @ self.free - shrunk @ self.shrunk, max(v.size - used, 0.1 * v.size)
+
+
+def _features(z: Vector) -> tuple[Vector, Vector]:
+    """Return the rows of the free coefficients, and of those that are shrunk."""
+    n, p = z.shape
+    squares = 0.5 * z**2
+    free = np.column_stack([np.ones(n), z, squares.sum(axis=1)])
+    shrunk = squares - squares.mean(axis=1, keepdims=True)
+    if p <= FULL_HESSIAN:
+        i, j = np.triu_indices(p, 1)
+        shrunk = np.column_stack([shrunk, z[:, i] * z[:, j]])
+    return free, shrunk
+
+
+def _hessian(common: float, shrunk: Vector, p: int) -> Vector:
+    hessian = np.diag(common + shrunk[:p] - float(shrunk[:p].mean()))
+    if p <= FULL_HESSIAN:
+        i, j = np.triu_indices(p, 1)
+        hessian[i, j] = hessian[j, i] = shrunk[p:]
+    return hessian
+
+
+def _scale(residuals: Vector, n: int, freedom: float, sigma: float) -> float:
+    s = robust_scale(residuals) or math.sqrt(float(np.mean(residuals**2)))
+    return max(s * math.sqrt(n / freedom), FLOOR * sigma)
+
+
+def minimize_model(
+    model: QuadraticModel,
+    low: Vector,
+    high: Vector,
+    *,
+    radii: float = 1.0,
+    zero: Mask | None = None,
+) -> tuple[Vector, float, float]:
+    """Minimize the model within ``radii`` and the bounds; coordinates in ``zero`` are set to 0.
+
+    Returns the point, the model's change from its center, and the length of the step in radii.
+    """
+    below = np.minimum(np.maximum((low - model.center) / model.radius, -radii), 0.0)
+    above = np.maximum(np.minimum((high - model.center) / model.radius, radii), 0.0)
+    if zero is not None:
+        below = np.where(zero, -model.center / model.radius, below)
+        above = np.where(zero, below, above)
+    g, hessian = model.slopes, model.hessian
+
+    def value(z: Vector) -> tuple[float, Vector]:
+        curved = hessian @ z
+        return float(g @ z + 0.5 * z @ curved), g + curved
+
+    downhill = -g * radii / max(float(np.abs(g).max(initial=0.0)), 1e-300)
+    runs = [
+        minimize(
+            value,
+            np.clip(start, below, above),
+            jac=True,
+            bounds=np.column_stack([below, above]),
+            method="L-BFGS-B",
+            options={"maxiter": 200, "ftol": 1e-15, "gtol": 1e-12},
+        )
+        for start in (np.zeros(g.size), downhill)
+    ]
+    best = min(runs, key=lambda run: float(run.fun))
+    x = np.clip(model.center + model.radius * best.x, low, high)
+    if zero is not None:
+        x[zero] = 0.0
+    return x, float(best.fun), float(np.abs(best.x).max(initial=0.0))
+
+
+def expected_gap(model: QuadraticModel) -> float:
+    """Return how far above the minimum its estimate is expected to be, from the slopes' error.
+
+    With slopes known up to an error of covariance C, that is E[e' H^-1 e] / 2 = tr(H^-1 C) / 2;
+    eigenvalues below a tenth of the largest are raised to it.
+    """
+    values, vectors = np.linalg.eigh(model.hessian)
+    values = np.maximum(values, 0.1 * max(float(values.max(initial=0.0)), 1e-300))
+    spread = np.einsum("ji,jk,ki->i", vectors, model.covariance, vectors)
+    return 0.5 * float((spread / values).sum())
+
+
+def eliminate(model: QuadraticModel, size: int, favored: Mask | None = None) -> Indices:
+    """Return the ``size`` coordinates to keep, by backward elimination in the model.
+
+    Each time the coordinate goes whose return to zero costs least when the others are minimized
+    over: z_i^2 / (2 [H^-1]_ii). For ``favored`` ones the cost counts double: a change needs evidence.
+    """
+    values, vectors = np.linalg.eigh(model.hessian)
+    floor = 0.05 * max(float(np.abs(values).max(initial=0.0)), 1e-300)
+    hessian = (vectors * np.maximum(values, floor)) @ vectors.T
+    zero = -model.center / model.radius
+    keep, gone = list(range(model.center.size)), list[int]()
+    while len(keep) > size:
+        inverse = np.linalg.inv(hessian[np.ix_(keep, keep)])
+        pull = model.slopes[keep] + hessian[np.ix_(keep, gone)] @ zero[gone]
+        cost = (-(inverse @ pull) - zero[keep]) ** 2 / (2 * np.diag(inverse))
+        if favored is not None:
+            cost = np.where(favored[keep], 2 * cost, cost)
+        gone.append(keep.pop(int(np.argmin(cost))))
+    return np.array(keep, dtype=np.intp)
