@@ -63,6 +63,10 @@ class Structure(Protocol):
         """Return the solver's point."""
         ...
 
+    def x_offsets(self, x: Vector, support: Indices, steps: Vector) -> Vector:
+        """Return steps along axes of z as offsets from ``x`` that stay inside after rounding."""
+        ...
+
     def clip(self, z: Vector) -> Vector:
         """Return the nearest point within the bounds."""
         ...

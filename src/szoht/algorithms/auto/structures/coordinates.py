@@ -67,6 +67,18 @@ class Coordinates:
         """Return the solver's point."""
         return self.clip(np.asarray(x, dtype=float) / (1.0 if self.unit is None else self.unit))
 
+    def x_offsets(self, x: Vector, support: Indices, steps: Vector) -> Vector:
+        """Return steps along axes of z as offsets from ``x`` that stay inside after rounding."""
+        offsets = steps if self.unit is None else steps * self.unit[support]
+        if self.x_low is None or self.x_high is None:
+            return offsets
+        here, low, high = x[support], self.x_low[support], self.x_high[support]
+        offsets = np.clip(here + offsets, low, high) - here
+        for _ in range(2):  # the sum may still be rounded to the other side of a bound
+            out = (here + offsets > high) | (here + offsets < low)
+            offsets = np.where(out, np.nextafter(offsets, 0.0), offsets)
+        return np.asarray(offsets)
+
     def clip(self, z: Vector) -> Vector:
         """Return the nearest point within the bounds."""
         return np.asarray(np.clip(z, self.low, self.high)) if self.bounded else z
