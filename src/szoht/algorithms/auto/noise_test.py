@@ -32,6 +32,9 @@ LINE_STEPS: Vector = STEP * np.array([1.0, 2.0, 3.0, 1e2, 1e4])
 """Where a random line through the start is evaluated. Three short steps make the difference table;
 slopes over the first, fourth and fifth show error with a longer correlation length."""
 
+STEP_SHARE = 1e-5
+"""Jumps between equal values that are larger than this share of f are steps, not rounding."""
+
 SLOPE_ERROR = 0.03
 """Values are exact if slopes over `STEP` err by less than this share."""
 
@@ -104,6 +107,12 @@ def from_line(start: float, values: Vector) -> NoiseModel:
     off_line = float(np.abs(rise[:4] - long * steps[:4]).max()) / 3
     sigma = max(sigma, second, off_line)
     seen = abs(long) if abs(rise[4]) > 6 * sigma else 0.0
+    # equal neighbors: rounding to few digits if the jump is small, else a function of steps
+    jump = abs(values[3] - values[0])
+    equal = values[0] == values[1] == values[2]
+    stepwise = bool(equal and (jump == 0 or jump > STEP_SHARE * abs(start)))
+    if stepwise:
+        return NoiseModel(kind=NoiseKind.FIXED, sigma=rounding, stepwise=True)
     return NoiseModel(kind=NoiseKind.FIXED, sigma=sigma, slope=seen)
 
 

@@ -58,6 +58,8 @@ def solve(context: SolverContext) -> Steps[Point | None]:
         state = SearchState(point=start, noise=noise)
         if noise.exact:
             state = yield from search_supports(context, state)
+        elif noise.stepwise:
+            context.explain("values change in steps: slopes are not measured.")
         else:
             point = yield from solve_noisy(context, start, noise)
             if context.notebook.ending is Ending.CONVERGED:
