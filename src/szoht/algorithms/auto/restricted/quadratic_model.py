@@ -255,13 +255,13 @@ def minimize_model(
 def expected_gap(model: QuadraticModel) -> float:
     """Return how far above the minimum its estimate is expected to be, from the slopes' error.
 
-    With slopes known up to an error of covariance C, that is E[e' H^-1 e] / 2 = tr(H^-1 C) / 2;
-    eigenvalues below a tenth of the largest are raised to it.
+    Along an eigenvector of curvature e, slopes with an error of variance c leave c / (2 e); where
+    the error exceeds the curvature, the step ends at the edge of the region: sqrt(c) / 2.
     """
     values, vectors = np.linalg.eigh(model.hessian)
-    values = np.maximum(values, 0.1 * max(float(values.max(initial=0.0)), 1e-300))
     spread = np.einsum("ji,jk,ki->i", vectors, model.covariance, vectors)
-    return 0.5 * float((spread / values).sum())
+    spread = np.maximum(spread, 0.0)
+    return 0.5 * float((spread / np.maximum(np.maximum(values, np.sqrt(spread)), 1e-300)).sum())
 
 
 def eliminate(model: QuadraticModel, size: int, favored: Mask | None = None) -> Indices:

@@ -26,7 +26,7 @@ UNSHRUNK = 0.85
 
 FELL = 1.5
 
-GAP = 1e-4
+GAP = 3e-5
 """The solve ends when the expected gap is this share of all that was gained."""
 
 EDGE = 0.95
