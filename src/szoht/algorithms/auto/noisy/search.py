@@ -268,7 +268,7 @@ class NoisySearch:
             spend=int(SOLVE * self.room),
             rng=self.rng,
         )
-        model, self.radius, self.noise = solved.model, solved.radius, solved.noise
+        model, self.radius, self.noise = solved.model, solved.region.radius, solved.noise
         if model is None:
             return None, wide, math.nan
         ratio = model.residual / max(self.noise.sigma, 1e-300)
