@@ -8,7 +8,14 @@ import numpy as np
 from szoht.algorithm import Ending, Evidence
 from szoht.algorithms.auto.context import SolverContext
 from szoht.algorithms.auto.location import Location
-from szoht.algorithms.auto.noise_test import LINE_STEPS, from_line, from_repeats, mostly_equal
+from szoht.algorithms.auto.noise_test import (
+    LINE_STEPS,
+    LONGER_STEPS,
+    from_line,
+    from_repeats,
+    mostly_equal,
+    with_longer_table,
+)
 from szoht.algorithms.auto.noisy.search import NoisyAnswer, NoisySearch
 from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import NoiseKind, NoiseModel, Point, Steps
@@ -52,21 +59,25 @@ def estimate_noise(context: SolverContext, start: Point) -> Steps[NoiseModel]:
 
 def _judge_line(context: SolverContext, start: Point) -> Steps[NoiseModel]:
     """Judge the values along a line of random signs that points inward at bounds."""
-    if context.left < LINE_STEPS.size + 1:
+    if context.left < LINE_STEPS.size:
         return NoiseModel()
-    line = _line(context, start.z)
+    line, longer = _line(context, start.z)
     values = yield from context.values(line)
     if not np.isfinite(values).all():
         return NoiseModel()  # undefined next to the start: nothing is known
     noise = from_line(start.value, values)
-    if noise.exact or context.outliers or context.left < 1:
+    if noise.exact or noise.stepwise or context.outliers or context.left < 1:
         return replace(noise, outliers=context.outliers)
     # a fixed error gives the same value again, an outlier does not
     everything = np.array([start.value, *values])
     far = int(np.argmax(np.abs(everything - np.median(everything))))
     again = yield from context.value(start.z if far == 0 else line[far - 1])
     if again == everything[far]:
-        return noise
+        if context.left < len(longer):
+            return noise
+        more = yield from context.values(longer)
+        table = np.array([start.value, values[3], *more])
+        return with_longer_table(noise, table) if np.isfinite(table).all() else noise
     context.outliers = True
     start = Point(start.z, (yield from context.value(start.z)))
     context.forget()
@@ -74,14 +85,18 @@ def _judge_line(context: SolverContext, start: Point) -> Steps[NoiseModel]:
     return (yield from _judge_line(context, start))
 
 
-def _line(context: SolverContext, z: Vector) -> list[Vector]:
+def _line(context: SolverContext, z: Vector) -> tuple[list[Vector], list[Vector]]:
+    """Return the points of the test line, and those of its second table."""
     structure = context.structure
     signs = context.generator().choice(np.array([-1.0, 1.0]), z.size)
     signs = np.where(z - LINE_STEPS[-1] < structure.low, 1.0, signs)
     signs = np.where(z + LINE_STEPS[-1] > structure.high, -1.0, signs)
     moving = np.zeros(z.size)
     moving[structure.free] = signs[structure.free]
-    return [structure.clip(z + step * moving) for step in LINE_STEPS]
+    points = [
+        [structure.clip(z + step * moving) for step in steps] for steps in (LINE_STEPS, LONGER_STEPS)
+    ]
+    return points[0], points[1]
 
 
 def _with_steps(context: SolverContext, noise: NoiseModel) -> NoiseModel:

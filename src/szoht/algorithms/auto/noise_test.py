@@ -15,12 +15,14 @@ from szoht.types import Vector
 
 __all__ = [
     "LINE_STEPS",
+    "LONGER_STEPS",
     "difference_noise",
     "from_line",
     "from_repeats",
     "mostly_equal",
     "pool",
     "robust_scale",
+    "with_longer_table",
 ]
 
 EPS = float(np.finfo(np.float64).eps)
@@ -34,6 +36,9 @@ slopes over the first, fourth and fifth show error with a longer correlation len
 
 STEP_SHARE = 1e-5
 """Jumps between equal values that are larger than this share of f are steps, not rounding."""
+
+LONGER_STEPS: Vector = STEP * np.array([2e2, 3e2])
+"""Where it is evaluated too if values err: a second table with the fourth of the steps above."""
 
 SLOPE_ERROR = 0.03
 """Values are exact if slopes over `STEP` err by less than this share."""
@@ -104,8 +109,7 @@ def from_line(start: float, values: Vector) -> NoiseModel:
     size = max(abs(middle), abs(long))
     if miss <= SLOPE_ERROR * abs(middle) and 1.5 * sigma / steps[0] <= SLOPE_ERROR * size:
         return NoiseModel(sigma=sigma, slope=abs(middle), curvature=bend)
-    off_line = float(np.abs(rise[:4] - long * steps[:4]).max()) / 3
-    sigma = max(sigma, second, off_line)
+    sigma = max(sigma, second)
     seen = abs(long) if abs(rise[4]) > 6 * sigma else 0.0
     # equal neighbors: rounding to few digits if the jump is small, else a function of steps
     jump = abs(values[3] - values[0])
@@ -114,6 +118,15 @@ def from_line(start: float, values: Vector) -> NoiseModel:
     if stepwise:
         return NoiseModel(kind=NoiseKind.FIXED, sigma=rounding, stepwise=True)
     return NoiseModel(kind=NoiseKind.FIXED, sigma=sigma, slope=seen)
+
+
+def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:
+    """Return the model with the noise that values at 0 and at multiples of a longer step show.
+
+    An error with a longer correlation length hides in the first table.
+    """
+    sigma = max(noise.sigma, min(difference_noise(values)))
+    return replace(noise, sigma=sigma, slope=noise.slope if sigma < 3 * noise.sigma else 0.0)
 
 
 def pool(noise: NoiseModel, sigma: float, weight: float) -> NoiseModel:

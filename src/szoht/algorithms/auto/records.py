@@ -106,6 +106,8 @@ class NoiseModel:
 
     def describe(self) -> str:
         """Return the finding in words."""
+        if self.stepwise:
+            return "values are repeatable and change in steps"
         text = {
             NoiseKind.EXACT: "values are exact as far as short differences can tell",
             NoiseKind.FIXED: f"values are repeatable but err by {self.sigma:.1e} (fixed error)",

@@ -265,7 +265,14 @@ class Probes:
         found = recover_noisy(rows, y, 2 * self.k, self.pair_noise**2)
         strong = int((found.z[: found.size] >= CLEAR_Z).sum())
         clear = found.signal >= CLEAR_SIGNAL and found.r2 >= CLEAR_R2 * found.signal
-        return found, (clear and y.size >= 12) or strong >= self.k
+        few = y.size < 2 * LOOK * look(self.values.d, self.k)
+        complete = 1 - found.r2 <= 0.03 + 2 * (1 - found.signal)
+        return found, (clear and (complete or not few)) or strong >= self.k
+
+
+def look(d: int, k: int) -> float:
+    """Return the order of the number of differences that sparse recovery needs."""
+    return k * (1 + math.log(max(1.0, d / k)))
 
 
 def sense(
@@ -282,8 +289,8 @@ def sense(
     if not resumed:
         yield from probes.choose_length(length)
     may_grow = not resumed and probes.values.unbounded
-    unit = probes.k * (1 + math.log(max(1.0, probes.values.d / probes.k)))
-    yield from probes.more(max(4, math.ceil(LOOK * unit) - probes.y.size))
+    wanted = math.ceil(LOOK * look(probes.values.d, probes.k))
+    yield from probes.more(max(4, wanted - probes.y.size))
     while True:
         found, sure = probes.analyze()
         spent = start - probes.values.left()

@@ -71,6 +71,7 @@ class NoisySearch:
     support: Indices = field(init=False)
     value: float = field(init=False)
     candidates: list[Vector] = field(init=False)
+    curvature: Vector = field(init=False)
     radius: float = 0.5
     jitter: float = BLIND_JITTER
     low_noise: bool = False
@@ -82,6 +83,7 @@ class NoisySearch:
         self.support = np.flatnonzero(self.x)
         self.value = self.start.value
         self.candidates = [self.x]
+        self.curvature = np.zeros(self.values.d)
         self.budget = self.values.left()
 
     @property
@@ -124,7 +126,9 @@ class NoisySearch:
                 self.radius = max(min(2 * sensed.length, 1.0), 0.05)
             if self.low_noise:
                 length = FARTHEST * sensed.length
-                again = yield from self._solve_smooth(wide, sensed.length, first=number == 0)
+                again = yield from self._solve_smooth(
+                    wide, sensed.length, first=number == 0, sure=sensed.sure
+                )
             else:
                 length = sensed.length if sensed.length >= 0.5 else None
                 again = yield from self._solve_regression(wide, first=number == 0)
@@ -169,8 +173,10 @@ class NoisySearch:
 
     # low noise: quasi-Newton on central differences
 
-    def _solve_smooth(self, wide: Indices, length: float, *, first: bool) -> Steps[bool]:
-        spend = int(SOLVE * 2 * self.room)
+    def _solve_smooth(
+        self, wide: Indices, length: float, *, first: bool, sure: bool
+    ) -> Steps[bool]:
+        spend = self.room if sure else max(int(2 * SOLVE * self.room), min(self.room, 12 * wide.size))
         solved = yield from self._bfgs(self.x[wide], self.value, wide, 4 * length, spend)
         support, z = wide, solved.z
         if wide.size > self.k:
@@ -182,7 +188,11 @@ class NoisySearch:
             z = solved.z
         x = np.zeros(self.values.d)
         x[support] = z
-        if not first and not solved.value < self.value - 3 * self.noise.sigma:
+        if not solved.value < self.value - 3 * self.noise.sigma:
+            if first:
+                self.explain("quasi-Newton gained nothing: regression on longer steps.")
+                self.low_noise = False
+                return (yield from self._solve_regression(wide, first=True))
             self.explain("another round of sensing and quasi-Newton gained nothing.")
             return False
         self.radius = difference_radius(self.noise.sigma, solved.curvature)
@@ -198,17 +208,18 @@ class NoisySearch:
     def _bfgs(
         self, z: Vector, value: float, support: Indices, length: float, spend: int
     ) -> Steps[NoisySolve]:
-        return (
-            yield from minimize_with_differences(
-                self.values,
-                z,
-                value,
-                support,
-                sigma=self.noise.sigma,
-                length=length,
-                patience=min(spend, self.room),
-            )
+        solved = yield from minimize_with_differences(
+            self.values,
+            z,
+            value,
+            support,
+            sigma=self.noise.sigma,
+            length=length,
+            patience=min(spend, self.room),
+            curvature=self.curvature[support],
         )
+        self.curvature[support] = solved.curvature
+        return solved
 
     # high noise: regression
 
@@ -257,7 +268,7 @@ class NoisySearch:
             spend=int(SOLVE * self.room),
             rng=self.rng,
         )
-        model, self.radius, self.noise = solved.model, solved.radius, solved.noise
+        model, self.radius, self.noise = solved.model, solved.region.radius, solved.noise
         if model is None:
             return None, wide, math.nan
         ratio = model.residual / max(self.noise.sigma, 1e-300)

@@ -11,7 +11,7 @@ import numpy as np
 
 from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import Steps
-from szoht.types import Indices, Vector
+from szoht.types import Indices, Mask, Vector
 
 __all__ = ["NoisySolve", "minimize_with_differences"]
 
@@ -65,11 +65,24 @@ class _Differences:
         shown = whole & (bend > SHOWN * self.sigma)
         self.curvature = np.where(shown, bend / h**2, self.curvature)
         known = self.curvature > 0
-        best = 2 * np.sqrt(self.sigma / np.where(known, self.curvature, 1.0))
-        adapted = np.clip(best, h / 10, np.minimum(4 * h, 0.5))
-        blind = np.where(whole & ~known, np.minimum(3 * h, LONGEST), h)
-        self.steps = np.where(known, adapted, blind)
+        self.steps = np.where(whole & ~known, np.minimum(3 * h, LONGEST), h)
+        self.adapt(known)
         return np.where(np.isfinite(slopes), slopes, 0.0)
+
+    def adapt(self, known: Mask) -> None:
+        """Set the lengths of differences along axes of known curvature."""
+        best = 2 * np.sqrt(self.sigma / np.where(known, self.curvature, 1.0))
+        adapted = np.clip(best, self.steps / 10, np.minimum(4 * self.steps, 0.5))
+        self.steps = np.where(known, adapted, self.steps)
+
+
+    def diagonal(self) -> Vector | None:
+        """Return an inverse Hessian from the second differences, if most of them were seen."""
+        known = self.curvature > 0
+        if 2 * int(known.sum()) <= known.size:
+            return None
+        typical = float(np.median(self.curvature[known]))
+        return np.diag(1 / np.where(known, self.curvature, typical))
 
 
 def minimize_with_differences(
@@ -81,8 +94,12 @@ def minimize_with_differences(
     sigma: float,
     length: float,
     patience: int,
+    curvature: Vector | None = None,
 ) -> Steps[NoisySolve]:
-    """Minimize over ``support`` from ``start`` (its entries there), with at most ``patience`` values."""
+    """Minimize over ``support`` from ``start`` (its entries there), with at most ``patience`` values.
+
+    ``length`` is that of differences along axes of unknown ``curvature`` (0).
+    """
     low, high, p = values.low[support], values.high[support], support.size
     differences = _Differences(
         values=values,
@@ -91,13 +108,15 @@ def minimize_with_differences(
         high=high,
         sigma=sigma,
         steps=np.full(p, length),
-        curvature=np.zeros(p),
+        curvature=np.zeros(p) if curvature is None else curvature.copy(),
     )
+    differences.adapt(differences.curvature > 0)
     z, limit = start.copy(), values.left() - patience
     inverse: Vector | None = None
     if values.affordable(2 * p + 2) < 2 * p + 2:
         return NoisySolve(z=z, value=value, inverse=None, curvature=differences.curvature)
     g = yield from differences.slopes(z, value)
+    inverse = differences.diagonal()
     first, stalls = float(np.linalg.norm(g)), 0
     for _ in range(STEPS):
         if values.left() - 2 * p - TRIALS < max(limit, 0):
@@ -122,7 +141,8 @@ def minimize_with_differences(
                 break
             stalls += 1
             differences.steps = np.minimum(2 * differences.steps, LONGEST)
-            g, inverse = (yield from differences.slopes(z, value)), None
+            g = yield from differences.slopes(z, value)
+            inverse = differences.diagonal() if stalls == 1 else None
             continue
         after = yield from differences.slopes(new, lower)
         inverse = _update(inverse, new - z, after - g)
@@ -135,10 +155,10 @@ def minimize_with_differences(
 def _direction(
     z: Vector, slopes: Vector, held: Vector, inverse: Vector | None, *, bounded: bool
 ) -> Vector:
-    if inverse is not None:
-        return np.where(held, 0.0, -(inverse @ slopes))
     size = max(1.0, float(np.abs(z).max())) * (0.5 if bounded else 1.0)
-    return -slopes * size / float(np.abs(slopes).max())
+    step = -slopes if inverse is None else np.where(held, 0.0, -(inverse @ slopes))
+    longest = float(np.abs(step).max())
+    return step * size / longest if inverse is None or longest > 2 * size else step
 
 
 def _line_search(

@@ -13,7 +13,16 @@ from scipy.optimize import minimize
 from szoht.algorithms.auto.noise_test import robust_scale
 from szoht.types import Indices, Mask, Vector
 
-__all__ = ["QuadraticModel", "eliminate", "expected_gap", "fit_quadratic", "minimize_model", "n_terms"]
+__all__ = [
+    "QuadraticModel",
+    "Region",
+    "eliminate",
+    "expected_gap",
+    "fit_quadratic",
+    "minimize_model",
+    "n_terms",
+    "next_shape",
+]
 
 RIDGES = (1e-6, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)
 """Trial penalties, per row and times `RIDGE_UNIT`, on what a Hessian deviates from a multiple of the
@@ -36,15 +45,39 @@ overfitting."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Region:
+    """Where a model is fitted: x = center + radius * shape @ z with |z_i| <= 1.
+
+    ``shape`` makes the curvature about the same in all directions; the identity if nothing is known.
+    """
+
+    center: Vector
+    radius: float
+    shape: Vector
+
+    def to_z(self, points: Vector) -> Vector:
+        """Return points in the coordinates of the region."""
+        return np.linalg.solve(self.shape, (points - self.center).T).T / self.radius
+
+    def to_x(self, z: Vector) -> Vector:
+        """Return the points of coordinates z."""
+        return self.center + self.radius * z @ self.shape.T
+
+    @property
+    def widths(self) -> Vector:
+        """How far the region reaches along each axis."""
+        return np.asarray(self.radius * np.sqrt((self.shape**2).sum(axis=1)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class QuadraticModel:
-    """``constant + slopes'z + z'hessian z / 2`` with z = (x - center) / radius.
+    """``constant + slopes'z + z'hessian z / 2`` in the coordinates z of a region.
 
     ``residual`` is the standard deviation of values around it, ``covariance`` that of the slopes,
     ``freedom`` the number of values less that of effective coefficients.
     """
 
-    center: Vector
-    radius: float
+    region: Region
     constant: float
     slopes: Vector
     hessian: Vector
@@ -53,8 +86,16 @@ class QuadraticModel:
     freedom: float
 
     def __call__(self, x: Vector) -> float:
-        z = (x - self.center) / self.radius
+        z = self.region.to_z(x[np.newaxis])[0]
         return self.constant + float(self.slopes @ z + 0.5 * z @ self.hessian @ z)
+
+    def in_x(self, floor: float = 0.0) -> tuple[Vector, Vector]:
+        """Return slopes and Hessian in x, with eigenvalues of at least ``floor`` of the largest."""
+        values, vectors = np.linalg.eigh(self.hessian)
+        least = floor * max(float(np.abs(values).max(initial=0.0)), 1e-300)
+        raised = (vectors * np.maximum(values, least)) @ vectors.T if floor else self.hessian
+        back = np.linalg.inv(self.region.shape) / self.region.radius
+        return back.T @ self.slopes, back.T @ raised @ back
 
 
 def n_terms(p: int) -> int:
@@ -67,15 +108,15 @@ def n_terms(p: int) -> int:
 
 
 def fit_quadratic(
-    points: Vector, values: Vector, center: Vector, radius: float, sigma: float
+    points: Vector, values: Vector, region: Region, sigma: float
 ) -> QuadraticModel | None:
-    """Fit a quadratic to values around ``center``; None with fewer than p + 4 of them.
+    """Fit a quadratic to values in and around a region; None with fewer than p + 4 of them.
 
     The constant, the slopes and one common curvature are free; what the Hessian deviates from a
     multiple of the identity is shrunk as much as leave-one-out errors advise, and further until
     residuals are no smaller than the noise ``sigma`` allows.
     """
-    z = (points - center) / radius
+    z = region.to_z(points)
     distance = np.abs(z).max(axis=1) if z.size else np.zeros(len(z))
     used = np.isfinite(values) & (distance <= FAR)
     z, v, distance = z[used], values[used], distance[used]
@@ -103,8 +144,7 @@ def fit_quadratic(
         weights = new
     normal = (free * weights[:, np.newaxis]).T @ free
     return QuadraticModel(
-        center=center.copy(),
-        radius=radius,
+        region=region,
         constant=float(fit.free[0]) + level,
         slopes=fit.free[1 : p + 1],
         hessian=_hessian(fit.free[p + 1], fit.shrunk, p),
@@ -222,46 +262,80 @@ def minimize_model(
 
     Returns the point, the model's change from its center, and the length of the step in radii.
     """
-    below = np.minimum(np.maximum((low - model.center) / model.radius, -radii), 0.0)
-    above = np.maximum(np.minimum((high - model.center) / model.radius, radii), 0.0)
+    region = model.region
+    if zero is None:
+        edge = np.full(region.center.size, radii)
+        z, change = _minimize_quadratic(model.slopes, model.hessian, -edge, edge)
+        x = region.to_x(z)
+        if (x >= low).all() and (x <= high).all():
+            return x, change, float(np.abs(z).max(initial=0.0))
+    # along the axes of x, where bounds are simple
+    widths = region.widths
+    slopes, hessian = model.in_x()
+    below = np.minimum(np.maximum((low - region.center) / widths, -radii), 0.0)
+    above = np.maximum(np.minimum((high - region.center) / widths, radii), 0.0)
     if zero is not None:
-        below = np.where(zero, -model.center / model.radius, below)
+        below = np.where(zero, -region.center / widths, below)
         above = np.where(zero, below, above)
-    g, hessian = model.slopes, model.hessian
+    step, change = _minimize_quadratic(
+        slopes * widths, hessian * np.outer(widths, widths), below, above
+    )
+    x = np.clip(region.center + widths * step, low, high)
+    if zero is not None:
+        x[zero] = 0.0
+    z = region.to_z(x[np.newaxis])[0]
+    return x, change, float(np.abs(z).max(initial=0.0))
+
+
+def _minimize_quadratic(
+    slopes: Vector, hessian: Vector, low: Vector, high: Vector
+) -> tuple[Vector, float]:
+    """Minimize ``slopes'z + z'hessian z / 2`` between bounds, from the middle and from downhill."""
 
     def value(z: Vector) -> tuple[float, Vector]:
         curved = hessian @ z
-        return float(g @ z + 0.5 * z @ curved), g + curved
+        return float(slopes @ z + 0.5 * z @ curved), slopes + curved
 
-    downhill = -g * radii / max(float(np.abs(g).max(initial=0.0)), 1e-300)
-    runs = [
-        minimize(
+    scale = max(float(np.abs(slopes).max(initial=0.0)), 1e-300)
+    best, lowest = np.clip(np.zeros(slopes.size), low, high), math.inf
+    for start in (np.zeros(slopes.size), -slopes / scale):
+        found = minimize(
             value,
-            np.clip(start, below, above),
+            np.clip(start, low, high),
             jac=True,
-            bounds=np.column_stack([below, above]),
+            bounds=np.column_stack([low, high]),
             method="L-BFGS-B",
-            options={"maxiter": 200, "ftol": 1e-15, "gtol": 1e-12},
+            options={"maxiter": 300, "ftol": 1e-14, "gtol": 1e-9 * scale},
         )
-        for start in (np.zeros(g.size), downhill)
-    ]
-    best = min(runs, key=lambda run: float(run.fun))
-    x = np.clip(model.center + model.radius * best.x, low, high)
-    if zero is not None:
-        x[zero] = 0.0
-    return x, float(best.fun), float(np.abs(best.x).max(initial=0.0))
+        if found.fun < lowest:
+            best, lowest = np.asarray(found.x), float(found.fun)
+    return best, lowest
+
+
+def next_shape(model: QuadraticModel) -> Vector:
+    """Return a shape in which the curvature of the model is about the same in all directions.
+
+    Directions are stretched or shrunk by up to a factor of two at a time, and only as far as their
+    curvature is known: one that noise may have made small is not stretched.
+    """
+    values, vectors = np.linalg.eigh(model.hessian)
+    unsure = 4 * model.residual / math.sqrt(max(model.freedom, 1.0))
+    trusted = np.maximum(np.abs(values), unsure)
+    typical = math.exp(float(np.mean(np.log(np.maximum(trusted, 1e-300)))))
+    stretch = np.clip(np.sqrt(typical / np.maximum(trusted, 1e-300)), 0.5, 2.0)
+    return np.asarray(model.region.shape @ (vectors * stretch) @ vectors.T)
 
 
 def expected_gap(model: QuadraticModel) -> float:
     """Return how far above the minimum its estimate is expected to be, from the slopes' error.
 
-    With slopes known up to an error of covariance C, that is E[e' H^-1 e] / 2 = tr(H^-1 C) / 2;
-    eigenvalues below a tenth of the largest are raised to it.
+    Along an eigenvector of curvature e, slopes with an error of variance c leave c / (2 e); where
+    the error exceeds the curvature, the step ends at the edge of the region: sqrt(c) / 2.
     """
     values, vectors = np.linalg.eigh(model.hessian)
-    values = np.maximum(values, 0.1 * max(float(values.max(initial=0.0)), 1e-300))
     spread = np.einsum("ji,jk,ki->i", vectors, model.covariance, vectors)
-    return 0.5 * float((spread / values).sum())
+    spread = np.maximum(spread, 0.0)
+    return 0.5 * float((spread / np.maximum(np.maximum(values, np.sqrt(spread)), 1e-300)).sum())
 
 
 def eliminate(model: QuadraticModel, size: int, favored: Mask | None = None) -> Indices:
@@ -270,14 +344,12 @@ def eliminate(model: QuadraticModel, size: int, favored: Mask | None = None) -> 
     Each time the coordinate goes whose return to zero costs least when the others are minimized
     over: z_i^2 / (2 [H^-1]_ii). For ``favored`` ones the cost counts double: a change needs evidence.
     """
-    values, vectors = np.linalg.eigh(model.hessian)
-    floor = 0.05 * max(float(np.abs(values).max(initial=0.0)), 1e-300)
-    hessian = (vectors * np.maximum(values, floor)) @ vectors.T
-    zero = -model.center / model.radius
-    keep, gone = list(range(model.center.size)), list[int]()
+    slopes, hessian = model.in_x(floor=0.05)
+    zero = -model.region.center
+    keep, gone = list(range(zero.size)), list[int]()
     while len(keep) > size:
         inverse = np.linalg.inv(hessian[np.ix_(keep, keep)])
-        pull = model.slopes[keep] + hessian[np.ix_(keep, gone)] @ zero[gone]
+        pull = slopes[keep] + hessian[np.ix_(keep, gone)] @ zero[gone]
         cost = (-(inverse @ pull) - zero[keep]) ** 2 / (2 * np.diag(inverse))
         if favored is not None:
             cost = np.where(favored[keep], 2 * cost, cost)

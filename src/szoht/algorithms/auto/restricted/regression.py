@@ -9,10 +9,12 @@ from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.algorithms.auto.restricted.quadratic_model import (
     QuadraticModel,
+    Region,
     expected_gap,
     fit_quadratic,
     minimize_model,
     n_terms,
+    next_shape,
 )
 from szoht.types import Indices, Vector
 
@@ -26,7 +28,7 @@ UNSHRUNK = 0.85
 
 FELL = 1.5
 
-GAP = 1e-4
+GAP = 3e-5
 """The solve ends when the expected gap is this share of all that was gained."""
 
 EDGE = 0.95
@@ -34,11 +36,11 @@ EDGE = 0.95
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Regression:
-    """Where a solve ended: entries on the support, the last model, the radius, the noise."""
+    """Where a solve ended: entries on the support, the last model, the region, the noise."""
 
     z: Vector
     model: QuadraticModel | None
-    radius: float
+    region: Region
     noise: NoiseModel
     settled: bool
 
@@ -50,6 +52,7 @@ def minimize_by_regression(
     *,
     noise: NoiseModel,
     radius: float,
+    shape: Vector | None = None,
     spend: int,
     rng: np.random.Generator,
     gained: float = 0.0,
@@ -61,26 +64,24 @@ def minimize_by_regression(
     end at its edge. Residuals that do not shrink with the radius are noise.
     """
     low, high, p = values.low[support], values.high[support], support.size
-    center, model, settled = start.copy(), None, False
-    terms, largest = n_terms(p), 2.0
+    model, settled, terms = None, False, n_terms(p)
+    region = Region(
+        center=start.copy(), radius=radius, shape=np.eye(p) if shape is None else shape
+    )
     misfit: tuple[float, float] | None = None
     stop = values.left() - spend
     while values.left() > stop:
         room = values.affordable(values.left() - stop)
-        points, _ = values.pooled(support)
-        near = int((np.abs(points - center).max(axis=1, initial=0.0) <= 1.25 * radius).sum())
-        wanted = max(p + 2, min(room // 8, 2 * terms if near < 4 * terms else near // 2))
-        wanted = min(max(wanted, terms + 3 - near), room)
+        wanted = min(_wanted(values, support, region, room), room)
         if wanted < 1:
             break
         # ends of the interval say more about slopes than its middle
-        steps = radius * np.cos(np.pi * rng.random((wanted, p)))
-        yield from values.sparse_at(np.clip(center + steps, low, high), support)
-        points, found = values.pooled(support)
-        fitted = fit_quadratic(points, found, center, radius, noise.sigma)
+        draws = np.cos(np.pi * rng.random((wanted, p)))
+        yield from values.sparse_at(np.clip(region.to_x(draws), low, high), support)
+        fitted = fit_quadratic(*values.pooled(support), region, noise.sigma)
         if fitted is None:
             continue
-        model = fitted
+        model, radius = fitted, region.radius
         center, change, size = minimize_model(model, low, high)
         gained += max(0.0, -change)
         s = model.residual
@@ -94,14 +95,24 @@ def minimize_by_regression(
         if misfits:
             radius *= 0.6 if size < EDGE else 0.8
         elif size > EDGE:
-            radius = min(1.5 * radius, largest)
+            radius = min(1.5 * radius, 2.0)
+        shape = region.shape if misfits else next_shape(model)
+        region = Region(center=center, radius=radius, shape=shape)
         if size < 0.9 and not misfits and expected_gap(model) < GAP * max(gained, 1e-300):
             settled = True
             break
     if model is not None:
-        points, found = values.pooled(support)
-        model = fit_quadratic(points, found, center, radius, noise.sigma) or model
-    return Regression(z=center, model=model, radius=radius, noise=noise, settled=settled)
+        model = fit_quadratic(*values.pooled(support), region, noise.sigma) or model
+    return Regression(z=region.center, model=model, region=region, noise=noise, settled=settled)
+
+
+def _wanted(values: Values, support: Indices, region: Region, room: int) -> int:
+    """Return how many new points a round asks: enough for a fit, more as the budget allows."""
+    points, _ = values.pooled(support)
+    terms = n_terms(support.size)
+    near = int((np.abs(region.to_z(points)).max(axis=1, initial=0.0) <= 1.25).sum())
+    wanted = max(support.size + 2, min(room // 8, 2 * terms if near < 4 * terms else near // 2))
+    return max(wanted, terms + 3 - near)
 
 
 def difference_radius(sigma: float, curvature: Vector) -> float:
