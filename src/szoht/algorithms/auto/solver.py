@@ -12,6 +12,7 @@ from szoht.algorithms.auto.records import Point, Steps
 from szoht.algorithms.auto.schedule import search_supports
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structures import structure_of
+from szoht.algorithms.auto.units import find_units
 from szoht.operators import Sparse, SparseBox
 from szoht.scripted import Conversation, Notebook, Scripted
 from szoht.types import Sample
@@ -52,9 +53,10 @@ def solve(context: SolverContext) -> Steps[Point | None]:
         return None
     context.first_value = start.value
     noise = yield from estimate_noise(context, start)
-    if noise.fresh:
-        return (yield from solve_noisy(context, start, noise))
     try:
+        start, noise = yield from find_units(context, start, noise)
+        if noise.fresh:
+            return (yield from solve_noisy(context, start, noise))
         state = SearchState(point=start, noise=noise)
         if noise.exact:
             state = yield from search_supports(context, state)

@@ -79,6 +79,10 @@ class Structure(Protocol):
         """Return the nearest point from which ``length * u`` stays inside for all |u_i| <= 1."""
         ...
 
+    def rescaled(self, scale: float) -> "Structure":
+        """Return the same set with another unit for the coordinates whose units are unknown."""
+        ...
+
     def head(self, slopes: Vector, size: int, without: Indices) -> Indices:
         """Return the coordinates of the ``size`` best atoms, some coordinates left out."""
         ...

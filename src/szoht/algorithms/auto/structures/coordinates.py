@@ -114,6 +114,12 @@ class Coordinates:
         """Return the same set with another number of non-zeros."""
         return replace(self, size=size)
 
+    def rescaled(self, scale: float) -> "Coordinates":
+        """Return the same set with another unit for the coordinates without finite bounds."""
+        unit = np.ones(self.d) if self.unit is None else self.unit
+        width = self.high - self.low
+        return replace(self, unit=frozen(np.where(np.isfinite(width), unit, scale * unit)))
+
     def _bound(self, bound: Vector | None, default: float) -> Vector:
         if bound is None:
             return frozen(np.full(self.d, default))
