@@ -115,6 +115,8 @@ def from_line(start: float, values: Vector) -> NoiseModel:
     jump = abs(values[3] - values[0])
     equal = values[0] == values[1] == values[2]
     stepwise = bool(equal and (jump == 0 or jump > STEP_SHARE * abs(start)))
+    if sigma <= 4 * rounding and seen == 0:
+        return NoiseModel(sigma=rounding)  # exact, and stationary along the line
     if stepwise:
         return NoiseModel(kind=NoiseKind.FIXED, sigma=rounding, stepwise=True)
     return NoiseModel(kind=NoiseKind.FIXED, sigma=sigma, slope=seen)

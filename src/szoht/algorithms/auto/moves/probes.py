@@ -37,7 +37,7 @@ def binary_look(
         points.append(structure.clip(np.where(up > structure.high, point.z - row, up)))
     values = (yield from context.values(points)) - point.value
     finite = np.isfinite(values)
-    moved = (np.array(points) - point.z)[finite] / (amplitude * unit)
+    moved = (np.array(points) - point.z)[finite] / np.where(unit > 0, amplitude * unit, 1.0)
     values = values[finite]
     if values.size < 8:
         return BinaryLook(np.empty(0, dtype=np.intp), math.inf)
