@@ -29,6 +29,12 @@ LONGEST = 4.0
 HARMLESS = 0.15
 """Curvature, as a share of the signal, with which forward differences are good enough."""
 
+EXPLODES = 2.5
+"""A longer probe has this many times the power of a linear function: f explodes out there."""
+
+BENT = 0.5
+"""A length is halved if the part of differences that is not linear has this share of their power."""
+
 LOOK = 1.3
 """Values for the first analysis, in units of k (1 + log(d / k))."""
 
@@ -128,11 +134,12 @@ class Probes:
         else:
             yield from self.pairs(self.length, max(1, count // 2))
 
-    def power(self, length: float) -> tuple[float, int]:
-        """Return the signal power of pairs of a length, and how many there are."""
+    def power(self, length: float) -> tuple[float, float]:
+        """Return the signal power of pairs of a length, and its standard error."""
         y = self.y[(self.lengths == length) & ~self.is_forward]
         square = float(np.median(y**2)) / 0.455
-        return max(square - self.pair_noise**2, 0.05 * square), y.size
+        power = max(square - self.pair_noise**2, 0.05 * square)
+        return power, 2.3 * square / math.sqrt(max(y.size, 1))  # of a median of squares
 
     def choose_length(self, length: float | None) -> Steps[None]:
         """Lengthen probes until the signal stands out from the noise, or the reach ends.
@@ -179,11 +186,11 @@ class Probes:
         powers = []
         for length in lengths:
             yield from self.pairs(length, 20)
-            powers.append(self.power(length)[0])
+            powers.append(self.power(length))
         best = 0
         for i in (1, 2):
-            explodes = powers[best] > 10 * powers[i] * (lengths[best] / lengths[i]) ** 2 / 4
-            if powers[i] > 1.3 * powers[best] or explodes:
+            surely = powers[i][0] - 2 * math.hypot(powers[i][1], powers[best][1])
+            if surely > powers[best][0]:
                 best = i
         self.length = self.top = lengths[best]
         self.drop_longer(self.length)
@@ -197,13 +204,12 @@ class Probes:
     def try_longer(self, count: int) -> Steps[bool]:
         """Measure over twice the length; keep it if the power grows as that of a linear function.
 
-        Four times the power is expected. Less than twice: f saturates; more than eight: it explodes.
+        Four times the power is expected; where f saturates it is less, where it explodes more.
         """
         shorter = self.length
         yield from self.pairs(2 * shorter, count // 2)
-        power = self.power(2 * shorter)[0]
-        ratio = power / max(self.power(shorter)[0], 1e-300)
-        if not 2 <= ratio <= 10:
+        power, (known, error) = self.power(2 * shorter)[0], self.power(shorter)
+        if not 2 * known <= power <= 4 * EXPLODES * (known + 2 * error):
             self.drop_longer(shorter)
             return False
         self.length = self.top = 2 * shorter
@@ -239,6 +245,28 @@ class Probes:
         known = self.noise.sigma
         self.noise = pool(self.noise, seen, float(chosen.size))
         return self.noise.sigma > 1.5 * known
+
+    def shorten(self) -> Steps[bool]:
+        """Repeat some pairs over half the length; keep that if half differences are not halved.
+
+        What changes with the length is not linear: it has power, but predicts nothing.
+        """
+        pairs = np.flatnonzero((self.lengths == self.length) & ~self.is_forward)[-REPEATED:]
+        if pairs.size < REPEATED or self.values.affordable(2 * pairs.size) < 2 * pairs.size:
+            return False
+        n = self.y.size
+        half = 0.5 * self.length
+        yield from self._pairs(0.5 * self.rows[pairs].astype(np.float64), half)
+        if self.y.size - n != pairs.size:
+            return False
+        expected = 0.5 * self.y[pairs]
+        bent = float(np.median((self.y[n:] - expected) ** 2)) / 0.455 - 1.25 * self.pair_noise**2
+        linear = float(np.median(expected**2)) / 0.455 - 0.25 * self.pair_noise**2
+        if bent <= BENT * max(linear, 0.0) or bent <= 4 * self.pair_noise**2:
+            return False
+        self.length = self.top = half
+        self.drop_longer(half)
+        return True
 
     def data(self) -> tuple[Vector, Vector]:
         """Return rows and differences that all err with the variance of a pair.
@@ -289,6 +317,7 @@ def sense(
     if not resumed:
         yield from probes.choose_length(length)
     may_grow = not resumed and probes.values.unbounded
+    may_shorten = not resumed
     wanted = math.ceil(LOOK * look(probes.values.d, probes.k))
     yield from probes.more(max(4, wanted - probes.y.size))
     while True:
@@ -303,6 +332,12 @@ def sense(
             if grew and probes.length < 0.99 * probes.top:
                 yield from probes.choose_length(2 * probes.length)  # noise was taken for signal
             continue
+        if may_shorten and probes.length > SHORT and not probes.forward_only:
+            may_shorten = yield from probes.shorten()
+            if may_shorten:
+                may_grow = False
+                yield from probes.more(max(4, wanted - probes.y.size))
+                continue
         at_top = probes.length >= 0.99 * probes.top
         if may_grow and at_top and not probes.forward_only and found.signal < 0.8:
             may_grow = (yield from probes.try_longer(max(24, spent // 3)))

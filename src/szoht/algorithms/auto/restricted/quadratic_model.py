@@ -74,7 +74,8 @@ class QuadraticModel:
     """``constant + slopes'z + z'hessian z / 2`` in the coordinates z of a region.
 
     ``residual`` is the standard deviation of values around it, ``covariance`` that of the slopes,
-    ``freedom`` the number of values less that of effective coefficients.
+    ``freedom`` the number of values less that of effective coefficients. ``lack_of_fit`` is the F
+    statistic of cubic and quartic terms along the axes: about 1 if the model is right.
     """
 
     region: Region
@@ -84,6 +85,7 @@ class QuadraticModel:
     residual: float
     covariance: Vector
     freedom: float
+    lack_of_fit: float
 
     def __call__(self, x: Vector) -> float:
         z = self.region.to_z(x[np.newaxis])[0]
@@ -151,7 +153,21 @@ def fit_quadratic(
         residual=s,
         covariance=(np.linalg.pinv(normal) * s**2)[1 : p + 1, 1 : p + 1],
         freedom=freedom,
+        lack_of_fit=_lack_of_fit(z, residuals, weights, (free, shrunk), s),
     )
+
+
+def _lack_of_fit(
+    z: Vector, residuals: Vector, weights: Vector, fitted: tuple[Vector, Vector], s: float
+) -> float:
+    root = np.sqrt(weights)[:, np.newaxis]
+    higher = np.column_stack([z**3, z**4]) * root
+    used, _ = np.linalg.qr(np.column_stack(fitted) * root)
+    if z.shape[0] < used.shape[1] + 2 * higher.shape[1] or s == 0:
+        return 1.0
+    basis, _ = np.linalg.qr(higher - used @ (used.T @ higher))
+    along = basis.T @ (residuals * root[:, 0])
+    return float(np.mean(along**2)) / s**2
 
 
 @dataclass(eq=False)

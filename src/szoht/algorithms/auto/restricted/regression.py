@@ -33,6 +33,12 @@ GAP = 3e-5
 
 EDGE = 0.95
 
+WIDEST = 4.0
+"""The largest radius."""
+
+CURVED = 3.0
+"""The F statistic of higher terms from which the region is too large for a quadratic."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Regression:
@@ -92,13 +98,18 @@ def minimize_by_regression(
                 noise, misfits = replace(noise, sigma=s), False
         if misfits and (misfit is None or s < UNSHRUNK * misfit[1] or misfit[0] < radius):
             misfit = (radius, s)
+        accurate = expected_gap(model) < GAP * max(gained, 1e-300)
         if misfits:
             radius *= 0.6 if size < EDGE else 0.8
         elif size > EDGE:
-            radius = min(1.5 * radius, 2.0)
+            radius = min(1.5 * radius, WIDEST)
+        elif model.lack_of_fit > CURVED:
+            radius *= 0.8
+        elif not accurate:  # noise limits the accuracy, shape does not: longer levers
+            radius = min(1.25 * radius, WIDEST)
         shape = region.shape if misfits else next_shape(model)
         region = Region(center=center, radius=radius, shape=shape)
-        if size < 0.9 and not misfits and expected_gap(model) < GAP * max(gained, 1e-300):
+        if size < 0.9 and not misfits and accurate:
             settled = True
             break
     if model is not None:
