@@ -7,6 +7,7 @@ import numpy as np
 
 from szoht.algorithms.auto.context import SolverContext
 from szoht.algorithms.auto.noise import estimate_noise
+from szoht.algorithms.auto.noise_test import LINE_STEPS
 from szoht.algorithms.auto.records import NoiseModel, Point, Steps
 from szoht.types import Vector
 
@@ -54,8 +55,10 @@ def find_units(
 
 def _reach(noise: NoiseModel, d: int) -> float | None:
     """Return the length over which f curves by as much as it slopes, None if that did not show."""
-    longest = 1e-2
-    if noise.slope == 0 or abs(noise.curvature) * longest < 1e-4 * noise.slope:
+    middle, longest = LINE_STEPS[3], LINE_STEPS[4]
+    curvature = abs(noise.curvature)
+    # too straight to show where it curves, or so curved that no slope shows
+    if curvature * longest < 1e-4 * noise.slope or noise.slope < 3 * curvature * middle:
         return None
     return noise.slope / (2 * abs(noise.curvature)) * math.sqrt(d)
 

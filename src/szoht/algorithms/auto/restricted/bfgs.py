@@ -18,6 +18,9 @@ GROWTH = 10.0
 ROUNDING = float(np.finfo(np.float64).eps)
 TRIALS = 10
 
+FARTHEST = 1e3
+"""Curvature is measured over at most this many units."""
+
 FAR = 1e9
 """A point this many units away, with f still falling, has left every reasonable range."""
 
@@ -182,6 +185,7 @@ def _line_search(
 
 def _trial(problem: _Problem, point: Point, step: Vector) -> Steps[Point]:
     z = point.z.copy()
+    step = np.clip(step, -FAR * GROWTH, FAR * GROWTH)
     z[problem.support] = np.clip(z[problem.support] + step, problem.low, problem.high)
     if problem.feasible:
         return (yield from problem.context.point(z))
@@ -242,7 +246,8 @@ def _diagonal(problem: _Problem, point: Point, slopes: Vector) -> Steps[Vector |
     with np.errstate(divide="ignore", over="ignore"):
         steps = np.where(slopes == 0, 0.0, -gain / np.where(slopes == 0, 1.0, slopes))
     z = point.z[problem.support]
-    steps = np.clip(z + steps, problem.low, problem.high) - z
+    farthest = FARTHEST * max(1.0, float(np.abs(z).max()))
+    steps = np.clip(z + np.clip(steps, -farthest, farthest), problem.low, problem.high) - z
     changes = yield from context.axis_differences(point, problem.support, steps)
     with np.errstate(all="ignore"):
         curvature = 2 * (changes - slopes * steps) / steps**2
