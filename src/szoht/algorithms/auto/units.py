@@ -58,9 +58,10 @@ def _reach(noise: NoiseModel, d: int) -> float | None:
     middle, longest = LINE_STEPS[3], LINE_STEPS[4]
     curvature = abs(noise.curvature)
     # too straight to show where it curves, or so curved that no slope shows
-    if curvature * longest < 1e-4 * noise.slope or noise.slope < 3 * curvature * middle:
+    straight = curvature * longest < 1e-4 * noise.slope or curvature == 0
+    if straight or noise.slope < 3 * curvature * middle:
         return None
-    return noise.slope / (2 * abs(noise.curvature)) * math.sqrt(d)
+    return noise.slope / (2 * curvature) * math.sqrt(d)
 
 
 def _rescale(context: SolverContext, start: Point, scale: float) -> Point:
