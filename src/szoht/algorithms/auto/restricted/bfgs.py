@@ -223,9 +223,9 @@ def _updated(inverse: Vector | None, step: Vector, change: Vector) -> Vector | N
     image = inverse @ change
     scale = 1 + float(change @ image) / product
     cross = np.outer(image, step)
-    return np.asarray(
-        inverse + (scale * np.outer(step, step) - cross - cross.T) / product
-    )
+    updated = inverse + (scale * np.outer(step, step) - cross - cross.T) / product
+    sound = np.isfinite(updated).all() and (np.diag(updated) > 0).all()
+    return np.asarray(updated) if sound else inverse
 
 
 def _needs_diagonal(problem: _Problem, slopes: Vector) -> bool:
@@ -256,4 +256,4 @@ def _diagonal(problem: _Problem, point: Point, slopes: Vector) -> Steps[Vector |
         return None
     typical = float(np.median(slopes[seen] ** 2 / curvature[seen]))
     curvature = np.where(seen, curvature, slopes**2 / max(typical, 1e-300))
-    return np.diag(1 / np.maximum(curvature, 1e-300))
+    return np.diag(1 / np.maximum(curvature, 1e-14 * float(curvature.max())))
