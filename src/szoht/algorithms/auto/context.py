@@ -30,7 +30,8 @@ class BudgetSpentError(Exception):
 class SolverContext:
     """Measures f at points given in the solver's coordinates, and keeps count.
 
-    ``budget`` is the number of queries that the run may spend, if it is known. A plan that costs
+    ``budget`` is the number of evaluations that the run may spend, if it is known; a point on a
+    sample of size b costs b of them. ``spent`` counts points. A plan that costs
     more than what is left raises `BudgetSpentError` instead of being asked, so that what is left
     can be spent on something smaller. ``outliers`` says that single values are grossly wrong: each
     point is then asked until two values agree.
@@ -41,6 +42,7 @@ class SolverContext:
     policy: Policy
     budget: int | None = None
     spent: int = 0
+    evaluations: int = 0
     failures: int = 0
     last_gain: int = 1
     mark: float = math.inf
@@ -51,10 +53,12 @@ class SolverContext:
 
     @property
     def left(self) -> float:
-        """Queries that are left; infinite if the budget is unknown or was extended."""
-        if self.budget is None or self.spent >= self.budget:
+        """Points that can be paid for; infinite if the budget is unknown or was extended."""
+        if self.budget is None or self.evaluations >= self.budget:
             return math.inf
-        return self.budget - self.spent
+        sample = self.notebook.sample
+        price = 1 if sample is None else sample.size
+        return (self.budget - self.evaluations) // price
 
     @property
     def is_small(self) -> bool:
@@ -184,10 +188,11 @@ class SolverContext:
         return plan.answered(result)
 
     def _ask_once(self, plan: Plan) -> Steps[Sequence[Answer]]:
-        if plan.cost > self.left:
+        if plan.n_points > self.left >= 1:
             raise BudgetSpentError
         answers = yield plan
-        self.spent += plan.cost
+        self.spent += plan.n_points
+        self.evaluations += plan.cost
         self.failures += sum(int(np.isnan(answer.values).sum()) for answer in answers)
         return answers
 
