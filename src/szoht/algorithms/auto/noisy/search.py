@@ -22,7 +22,10 @@ __all__ = ["NoisyAnswer", "NoisySearch"]
 RESERVE = 0.06
 """The share of the budget that is kept for the last race."""
 
-ROUNDS = 4
+ROUNDS = 10
+
+STALLED = 2
+"""Rounds without a gain, each with twice the probes, after which sensing ends."""
 
 LOOK_FIRST, LOOK_LATER = 0.3, 0.25
 """The share of what is left that sensing may spend."""
@@ -75,7 +78,6 @@ class NoisySearch:
     radius: float = 0.5
     jitter: float = BLIND_JITTER
     low_noise: bool = False
-    lost: int = 0
     budget: int = field(init=False)
     race: Race | None = None
 
@@ -103,13 +105,17 @@ class NoisySearch:
         return (yield from self._answer(settled=settled))
 
     def _rounds(self) -> Steps[None]:
-        probes, length, first_cost = None, None, 0
+        """Sense, solve and prune until nothing is left to find.
+
+        A round that gains nothing although there is signal is repeated with more probes.
+        """
+        probes, length, first_cost, stalled = None, None, 0, 0
         for number in range(ROUNDS):
-            if number and self.room < 40:
+            if number and self.room < max(40, 2 * n_terms(self.k)):
                 return
             cap = int((LOOK_LATER if number else LOOK_FIRST) * self.room)
             if number:
-                cap = max(20, min(cap, 2 * first_cost))
+                cap = max(20, min(cap, 2 * first_cost * 2**stalled))
             if probes is None or not np.array_equal(probes.x, self.x):
                 probes = yield from self._new_probes(number)
             sensed = yield from sense(probes, cap=cap, length=length)
@@ -126,13 +132,15 @@ class NoisySearch:
                 self.radius = max(min(2 * sensed.length, 1.0), 0.05)
             if self.low_noise:
                 length = FARTHEST * sensed.length
-                again = yield from self._solve_smooth(
+                gained = yield from self._solve_smooth(
                     wide, sensed.length, first=number == 0, sure=sensed.sure
                 )
             else:
                 length = sensed.length if sensed.length >= 0.5 else None
-                again = yield from self._solve_regression(wide, first=number == 0)
-            if not again:
+                gained = yield from self._solve_regression(wide, first=number == 0)
+            stalled = 0 if gained else stalled + 1
+            nothing_new = sensed.sure or wide.size == self.support.size
+            if stalled >= STALLED or (stalled and nothing_new):
                 return
 
     def _new_probes(self, number: int) -> Steps[Probes]:
@@ -249,8 +257,7 @@ class NoisySearch:
             winner = yield from race.run([self.x, x], total)
             if not np.array_equal(winner, x):
                 self.explain("the old support wins a race against the new one.")
-                self.lost += 1
-                return self.lost < 2
+                return False
             self.explain("the new support wins a race against the old one.")
         self.candidates.append(x)
         self._move(x, Location(model_value, self.noise.sigma))
