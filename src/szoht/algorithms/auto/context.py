@@ -43,6 +43,8 @@ class SolverContext:
     spent: int = 0
     failures: int = 0
     last_gain: int = 1
+    mark: float = math.inf
+    gains: int = -1
     first_value: float = math.nan
     best: Point | None = field(default=None)
     outliers: bool = False
@@ -90,27 +92,36 @@ class SolverContext:
         The caller answers for the points being inside the bounds (`Structure.base`). Where the
         objective takes a seed, f(base) is measured again with the seed of the plan.
         """
+        x = self.structure.to_x(base.z)
+        scaled = _Scaled.by(directions, self.structure.unit)
+        return (yield from self._differences(x, base.value, scaled, length))
+
+    def _differences(
+        self, x: Vector, value: float, directions: Directions, length: float
+    ) -> Steps[Vector]:
         seeded = self.notebook.seeded
         query = Query(
-            base=self.structure.to_x(base.z),
+            base=x,
             sample=self.notebook.next_sample(),
-            directions=_Scaled.by(directions, self.structure.unit),
+            directions=directions,
             radius=length,
             with_base=seeded,
         )
         (answer,) = yield from self._ask(Plan(queries=(query,)))
         if seeded:
             return np.asarray(answer.values[1:] - answer.values[0])
-        return np.asarray(answer.values - base.value)
+        return np.asarray(answer.values - value)
 
     def axis_differences(self, base: Point, support: Indices, steps: Vector) -> Steps[Vector]:
         """Measure ``f(base + steps_i e_i) - f(base)`` for the coordinates of ``support``."""
+        x = self.structure.to_x(base.z)
+        offsets = self.structure.x_offsets(x, support, np.asarray(steps, dtype=float))
         axes = Explicit(
             d=base.z.size,
             indices=np.asarray(support, dtype=np.intp)[:, np.newaxis],
-            values=np.asarray(steps, dtype=float)[:, np.newaxis],
+            values=offsets[:, np.newaxis],
         )
-        return (yield from self.differences(base, axes))
+        return (yield from self._differences(x, base.value, axes, 1.0))
 
     def note(self, point: Point) -> None:
         """Remember a point that satisfies the constraint, if it is the best so far."""
@@ -137,13 +148,13 @@ class SolverContext:
         self.best = None
 
     def _count_gain(self, point: Point) -> None:
-        """Remember when something was gained that is more than rounding."""
-        if self.best is None:
-            return
-        gain, whole = self.best.value - point.value, self.first_value - point.value
-        rounding = 1e-14 * abs(point.value)
-        if not gain <= self.policy.gain_counted * abs(whole) + rounding:
-            self.last_gain = self.spent
+        """Remember when more was gained than rounding, since the last time that it was."""
+        whole = abs(self.first_value - point.value)
+        least = self.policy.gain_counted * whole + 1e-14 * abs(point.value)
+        if not self.mark - point.value <= least:
+            self.mark = point.value
+            self.last_gain = max(self.spent, 1)
+            self.gains += 1
 
     def _ask(self, plan: Plan) -> Steps[Sequence[Answer]]:
         answers = yield from self._ask_once(plan)

@@ -26,6 +26,9 @@ __all__ = ["estimate_noise", "solve_noisy"]
 REPEATS = 4
 """Further values at the start once two were seen to differ."""
 
+SHORTEST_ROW, LONGEST_ROW = 1e-12, 1e-3
+"""Between these lie the differences along dense directions."""
+
 UNKNOWN_BUDGET = 10_000
 """Values that a search under noise plans with if the budget is unknown."""
 
@@ -66,7 +69,7 @@ def _judge_line(context: SolverContext, start: Point) -> Steps[NoiseModel]:
     if not np.isfinite(values).all():
         return NoiseModel()  # undefined next to the start: nothing is known
     noise = from_line(start.value, values)
-    if noise.exact or context.outliers or context.left < 1:
+    if noise.exact or noise.stepwise or context.outliers or context.left < 1:
         return replace(noise, outliers=context.outliers)
     # a fixed error gives the same value again, an outlier does not
     everything = np.array([start.value, *values])
@@ -106,9 +109,10 @@ def _with_steps(context: SolverContext, noise: NoiseModel) -> NoiseModel:
     h = sqrt(sigma / c).
     """
     axis = context.policy.axis_step
-    shortest = axis / math.sqrt(context.structure.d)
     bend = max(abs(noise.curvature), 1e-300)
-    row = min(max(math.sqrt(noise.sigma / bend), shortest), 10 * axis)
+    row = min(max(math.sqrt(noise.sigma / bend), SHORTEST_ROW), LONGEST_ROW)
+    if noise.curvature == 0:
+        row = axis / math.sqrt(context.structure.d)
     return replace(noise, axis_step=axis, row_step=row)
 
 

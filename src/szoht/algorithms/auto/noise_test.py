@@ -35,6 +35,9 @@ LINE_STEPS: Vector = STEP * np.array([1.0, 2.0, 3.0, 1e2, 1e4])
 """Where a random line through the start is evaluated. Three short steps make the difference table;
 slopes over the first, fourth and fifth show error with a longer correlation length."""
 
+STEP_SHARE = 1e-5
+"""Jumps between equal values that are larger than this share of f are steps, not rounding."""
+
 LONGER_STEPS: Vector = STEP * np.array([2e2, 3e2])
 """Where it is evaluated too if values err: a second table with the fourth of the steps above."""
 
@@ -120,6 +123,14 @@ def from_line(start: float, values: Vector) -> NoiseModel:
         return NoiseModel(sigma=sigma, slope=abs(middle), curvature=bend)
     sigma = max(sigma, second)
     seen = abs(long) if abs(rise[4]) > 6 * sigma else 0.0
+    # equal neighbors: rounding to few digits if the jump is small, else a function of steps
+    jump = abs(values[3] - values[0])
+    equal = values[0] == values[1] == values[2]
+    stepwise = bool(equal and (jump == 0 or jump > STEP_SHARE * abs(start)))
+    if sigma <= 4 * rounding and seen == 0:
+        return NoiseModel(sigma=rounding)  # exact, and stationary along the line
+    if stepwise:
+        return NoiseModel(kind=NoiseKind.FIXED, sigma=rounding, stepwise=True)
     return NoiseModel(kind=NoiseKind.FIXED, sigma=sigma, slope=seen)
 
 

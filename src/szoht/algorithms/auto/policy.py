@@ -66,6 +66,18 @@ class Policy:
     restarts: int = 8
     """Restarts from perturbed supports without a gain before a search over supports ends."""
 
+    # patience
+    effort: float = 5.0
+    """Queries without a gain that end a run, in units of those spent at the last gain."""
+    effort_rough: float = 3.0
+    """The same is multiplied by this unless all restarts came back to the same value."""
+    effort_slopes: float = 3.0
+    """The same for the search by slopes, before f is compared over longer distances."""
+    floor_smooth: float = 10.0
+    """Least such queries, per coordinate of the support, where all restarts came back."""
+    floor_rough: float = 300.0
+    """The same elsewhere."""
+
     def __repr__(self) -> str:
         changed = [f for f in fields(self) if getattr(self, f.name) != f.default]
         return f"Policy({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in changed)})"

@@ -79,7 +79,8 @@ class NoiseModel:
     exact. ``slope`` is the size of the slope along the test line (0 if it did not stand out) and
     ``curvature`` half the second derivative along it, what a forward difference adds per length.
     ``outliers`` says that single values are grossly wrong: each point is then asked until two
-    values agree. ``flat``: no value on the test line differed from the first.
+    values agree. ``flat``: no value on the test line differed from the first. ``stepwise``: values
+    next to each other are equal and then jump: not noise, but a function that changes in steps.
     """
 
     kind: NoiseKind = NoiseKind.EXACT
@@ -91,6 +92,7 @@ class NoiseModel:
     curvature: float = 0.0
     outliers: bool = False
     flat: bool = False
+    stepwise: bool = False
 
     @property
     def fresh(self) -> bool:
@@ -104,6 +106,8 @@ class NoiseModel:
 
     def describe(self) -> str:
         """Return the finding in words."""
+        if self.stepwise:
+            return "values are repeatable and change in steps"
         text = {
             NoiseKind.EXACT: "values are exact as far as short differences can tell",
             NoiseKind.FIXED: f"values are repeatable but err by {self.sigma:.1e} (fixed error)",

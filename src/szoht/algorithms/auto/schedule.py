@@ -1,5 +1,6 @@
 """Which move next, what counts as a stall, and when a descent ends."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -35,7 +36,7 @@ def descend(context: SolverContext, state: SearchState, gain_share: float) -> St
     favorite = 0
     while state.stalled < context.policy.stalled_rounds:
         slopes, memory = yield from sense(
-            context, state.point, state.noise, state.memory, state.stalled
+            context, state.point, state.noise, state.memory, state.stalled, state.softness
         )
         state = replace(state, slopes=slopes, memory=memory)
         if state.flat:
@@ -45,16 +46,28 @@ def descend(context: SolverContext, state: SearchState, gain_share: float) -> St
         for i in sorted(range(len(moves)), key=lambda i: (i != favorite, i)):
             solution = yield from moves[i].propose(context, before)
             state = state.settled(solution)
+            if _is_spent(context):
+                break
             if before.gains(state.point):
                 much = before.point.value - state.point.value > MUCH * abs(before.point.value)
                 favorite = i if much else (i + 1) % len(moves)
                 break
         context.accept(state.point)
         gained = before.gains(state.point)
-        if not gained and (state.exact or (state.trusted and coarse)):
+        if not gained and (state.exact or (state.trusted and coarse) or _is_spent(context)):
             break
         state = replace(state, stalled=0 if gained else state.stalled + 1)
     return state
+
+
+def _is_spent(context: SolverContext) -> bool:
+    """Tell whether slopes have had their chance: f is then compared over longer distances."""
+    k, n = context.structure.degrees_of_freedom, context.structure.free.size
+    look = k * (1 + math.log(max(n / k, 1)))
+    budget = math.inf if context.budget is None else context.budget
+    axes = 1.5 * n if n <= 0.05 * budget else 0.0
+    limit = max(6 * look, axes, context.policy.effort_slopes * context.last_gain)
+    return context.spent - context.last_gain > limit
 
 
 def _moves(context: SolverContext, state: SearchState) -> tuple[Move, ...]:
@@ -68,7 +81,9 @@ def search_supports(context: SolverContext, state: SearchState) -> Steps[SearchS
     policy = context.policy
     state = yield from descend(context, state, policy.gain_share)
     failed = 0
-    while failed < policy.restarts and state.exact and state.point.z.any():
+    while failed < policy.restarts and state.exact and not _is_spent(context):
+        if not state.point.z.any():
+            break
         solution = yield from PerturbSupport().propose(context, state)
         elsewhere = replace(state, point=solution.point, curvature=None)
         elsewhere = yield from descend(context, elsewhere, policy.gain_share)

@@ -65,9 +65,15 @@ class _Round:
     """One sensing round: its base point, rows and measurements."""
 
     def __init__(
-        self, context: SolverContext, point: Point, noise: NoiseModel, memory: SensingMemory
+        self,
+        context: SolverContext,
+        point: Point,
+        noise: NoiseModel,
+        memory: SensingMemory,
+        softness: float,
     ) -> None:
         self.context, self.point, self.noise, self.memory = context, point, noise, memory
+        self.softness = softness
         self.structure, self.policy = context.structure, context.policy
         self.free = self.structure.free
         self.step = noise.row_step
@@ -132,10 +138,19 @@ class _Round:
 
 
 def sense(
-    context: SolverContext, point: Point, noise: NoiseModel, memory: SensingMemory, stalled: int
+    context: SolverContext,
+    point: Point,
+    noise: NoiseModel,
+    memory: SensingMemory,
+    stalled: int,
+    softness: float = math.inf,
 ) -> Steps[tuple[Slopes, SensingMemory]]:
-    """Find coordinates to try; ``stalled`` rounds before have gained nothing."""
-    sensing = _Round(context, point, noise, memory)
+    """Find coordinates to try; ``stalled`` rounds before have gained nothing.
+
+    ``softness`` is the largest entry of the inverse Hessian: a slope g promises a gain of
+    ``softness g^2 / 2`` at most, and slopes that promise next to nothing count as flat.
+    """
+    sensing = _Round(context, point, noise, memory, softness)
     policy, n = context.policy, sensing.free.size
     most = math.ceil(policy.rows_filter * sensing.look * 2**stalled)
     affordable = n <= policy.dense_factor * most
@@ -150,8 +165,11 @@ def sense(
     yield from sensing.more_signs(policy.checks)
     if sensing.vanishes and not (yield from sensing.lengthen()):
         return _flat(sensing)
+    if (yield from _is_even(sensing)):
+        return _flat(sensing)
     found = yield from _by_prony(sensing)
     if found is None and (few_axes or (stalled > 0 and most >= n)):
+        sensing.memory = replace(memory, gradient=Gradient.DENSE)
         return (yield from _all_axes(sensing))
     if found is None:
         enough = policy.rows_most * sensing.look
@@ -163,6 +181,21 @@ def sense(
         return (yield from _all_axes(sensing))
     yield from sensing.more_signs(most - sensing.measured.size)
     return (yield from _filtered(sensing, stalled))
+
+
+def _is_even(sensing: _Round) -> Steps[bool]:
+    """Tell whether f rises or falls alike both ways: then slopes say nothing, as in |x|.
+
+    All signs then give the same slope; one probe the other way tells.
+    """
+    y = sensing.measured.slopes
+    common = sensing.noise.curvature * sensing.step
+    if not np.ptp(y) <= 1e-3 * abs(y[0]) or abs(y[0]) <= 10 * abs(common):
+        return False
+    assert sensing.base is not None, "rows were measured from it"  # noqa: S101
+    rows = RowSlice(rows=sensing.signs, start=0, count=1)
+    (back,) = yield from sensing.context.differences(sensing.base, rows, -sensing.step)
+    return bool(abs(back / sensing.step - y[0]) <= 0.1 * abs(y[0]))
 
 
 def _by_prony(sensing: _Round) -> Steps[Slopes | None]:
@@ -257,7 +290,7 @@ def _by_pursuit(sensing: _Round, enough: float) -> Steps[Slopes | None]:
             noise=sensing.slope_noise,
             per_pass=max(1, k // 8),
         )
-        explained = sensing.slope_noise**2 * (held + 2 * math.sqrt(2 * held))
+        explained = (sensing.rounding / sensing.step) ** 2 * (held + 2 * math.sqrt(2 * held))
         miss = (recovery.error * recovery.size) ** 2
         if miss < (policy.pursuit_error * recovery.size) ** 2 + explained:
             sensing.context.explain(
@@ -293,7 +326,9 @@ def _weighed(
     promised = slope * max(1.0, float(np.abs(sensing.point.z).max()))
     gained = abs(sensing.context.first_value - sensing.point.value)
     memory = replace(memory, scale=max(memory.scale, promised, gained))
-    if promised <= 1e-7 * memory.scale or slope * sensing.step <= 30 * sensing.rounding:
+    worthless = 0.5 * sensing.softness * slope**2 <= 0.1 * sensing.policy.gain_counted * gained
+    tiny = promised <= 1e-7 * memory.scale or slope * sensing.step <= 30 * sensing.rounding
+    if worthless or tiny:
         slopes = replace(slopes, confidence=Confidence.FLAT)
         sensing.context.explain(f"{slopes.cost} queries: all slopes vanish.")
     return slopes, memory
@@ -301,7 +336,9 @@ def _weighed(
 
 def _flat(sensing: _Round) -> tuple[Slopes, SensingMemory]:
     nothing = np.zeros(sensing.point.z.size)
-    sensing.context.explain(f"{sensing.cost} queries: no slope is larger than rounding.")
+    sensing.context.explain(
+        f"{sensing.cost} queries: no slope is larger than rounding, or f is even here."
+    )
     none = np.empty(0, dtype=np.intp)
     return Slopes(nothing, none, Confidence.FLAT, sensing.cost), sensing.memory
 

@@ -1,15 +1,18 @@
 """The default solver: noise -> loop { sense -> propose -> solve -> accept } -> restart or end."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from szoht.algorithms.auto.context import SolverContext
+from szoht.algorithm import Ending
+from szoht.algorithms.auto.context import BudgetSpentError, SolverContext
+from szoht.algorithms.auto.global_search import search_globally, spend_rest
 from szoht.algorithms.auto.noise import estimate_noise, solve_noisy
 from szoht.algorithms.auto.policy import Policy
-from szoht.algorithms.auto.records import NoiseKind, Point, Steps
+from szoht.algorithms.auto.records import Point, Steps
 from szoht.algorithms.auto.schedule import search_supports
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structures import structure_of
+from szoht.algorithms.auto.units import find_units
 from szoht.operators import Sparse, SparseBox
 from szoht.scripted import Conversation, Notebook, Scripted
 from szoht.types import Sample
@@ -50,8 +53,21 @@ def solve(context: SolverContext) -> Steps[Point | None]:
         return None
     context.first_value = start.value
     noise = yield from estimate_noise(context, start)
-    if noise.kind is not NoiseKind.EXACT:
-        return (yield from solve_noisy(context, start, noise))
-    state = SearchState(point=start, noise=noise)
-    state = yield from search_supports(context, state)
-    return state.point
+    try:
+        start, noise = yield from find_units(context, start, noise)
+        if noise.fresh:
+            return (yield from solve_noisy(context, start, noise))
+        state = SearchState(point=start, noise=noise)
+        if noise.exact:
+            state = yield from search_supports(context, state)
+        elif noise.stepwise:
+            context.explain("values change in steps: slopes are not measured.")
+        else:
+            point = yield from solve_noisy(context, start, noise)
+            if context.notebook.ending is Ending.CONVERGED:
+                return point
+            state = replace(state, point=point)
+        yield from search_globally(context, state)
+    except BudgetSpentError:
+        yield from spend_rest(context, noise)
+    return context.best

@@ -86,6 +86,13 @@ class SearchState:
         return context.structure.head(self.slopes.values, count, self.point.support)
 
     @property
+    def softness(self) -> float:
+        """The largest entry of the inverse Hessian; infinite if nothing is known of it."""
+        if self.curvature is None or not self.curvature.support.size:
+            return math.inf
+        return float(np.diag(self.curvature.inverse).max())
+
+    @property
     def undefined(self) -> bool:
         """Whether the incumbent has no value."""
         return math.isnan(self.point.value)

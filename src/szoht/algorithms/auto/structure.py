@@ -63,6 +63,10 @@ class Structure(Protocol):
         """Return the solver's point."""
         ...
 
+    def x_offsets(self, x: Vector, support: Indices, steps: Vector) -> Vector:
+        """Return steps along axes of z as offsets from ``x`` that stay inside after rounding."""
+        ...
+
     def clip(self, z: Vector) -> Vector:
         """Return the nearest point within the bounds."""
         ...
@@ -73,6 +77,10 @@ class Structure(Protocol):
 
     def base(self, z: Vector, length: float) -> Vector:
         """Return the nearest point from which ``length * u`` stays inside for all |u_i| <= 1."""
+        ...
+
+    def rescaled(self, scale: float) -> "Structure":
+        """Return the same set with another unit for the coordinates whose units are unknown."""
         ...
 
     def head(self, slopes: Vector, size: int, without: Indices) -> Indices:

@@ -127,6 +127,8 @@ class NoisySearch:
                 self.explain("no coordinate outside the support is significant.")
                 return
             wide = np.union1d(self.support, self._select(sensed, first=number == 0))
+            if not wide.size:
+                return  # nothing stands out of the noise
             if number == 0:
                 self.low_noise = sensed.low_noise
                 self.radius = max(min(2 * sensed.length, 1.0), 0.05)

@@ -18,6 +18,9 @@ GROWTH = 10.0
 ROUNDING = float(np.finfo(np.float64).eps)
 TRIALS = 10
 
+FARTHEST = 1e3
+"""Curvature is measured over at most this many units."""
+
 FAR = 1e9
 """A point this many units away, with f still falling, has left every reasonable range."""
 
@@ -81,7 +84,7 @@ def minimize_on(
         slopes = yield from _gradient(problem, point, inverse, central=False)
     if inverse is None and _needs_diagonal(problem, slopes):
         inverse = yield from _diagonal(problem, point, slopes)
-    first = float(np.abs(slopes).max(initial=0.0))
+    first = float(np.linalg.norm(slopes))
     for step in range(goal.steps):
         direction = _direction(problem, point, slopes, inverse)
         slope = float(direction @ slopes)
@@ -104,7 +107,7 @@ def minimize_on(
         inverse = _updated(inverse, (moved.z - point.z)[support], after - slopes)
         point, slopes = moved, after
         free = ~_stuck(problem, point, slopes)
-        if np.abs(slopes[free]).max(initial=0.0) <= goal.accuracy * first:
+        if np.linalg.norm(slopes[free]) <= goal.accuracy * first:
             break
         if np.abs(point.z[support]).max() > FAR:
             break
@@ -120,7 +123,7 @@ def _gradient(
     if inverse is not None:
         rounding = ROUNDING * abs(point.value)
         balanced = 2 * np.sqrt(rounding * np.maximum(np.diag(inverse), 0.0))
-        steps = np.clip(balanced, 0.01 * steps, 1e4 * steps)
+        steps = np.clip(balanced, steps, 1e4 * steps)
     if central:
         steps = steps * policy.central_factor
     return (
@@ -182,6 +185,7 @@ def _line_search(
 
 def _trial(problem: _Problem, point: Point, step: Vector) -> Steps[Point]:
     z = point.z.copy()
+    step = np.clip(step, -FAR * GROWTH, FAR * GROWTH)
     z[problem.support] = np.clip(z[problem.support] + step, problem.low, problem.high)
     if problem.feasible:
         return (yield from problem.context.point(z))
@@ -219,9 +223,9 @@ def _updated(inverse: Vector | None, step: Vector, change: Vector) -> Vector | N
     image = inverse @ change
     scale = 1 + float(change @ image) / product
     cross = np.outer(image, step)
-    return np.asarray(
-        inverse + (scale * np.outer(step, step) - cross - cross.T) / product
-    )
+    updated = inverse + (scale * np.outer(step, step) - cross - cross.T) / product
+    sound = np.isfinite(updated).all() and (np.diag(updated) > 0).all()
+    return np.asarray(updated) if sound else inverse
 
 
 def _needs_diagonal(problem: _Problem, slopes: Vector) -> bool:
@@ -242,7 +246,8 @@ def _diagonal(problem: _Problem, point: Point, slopes: Vector) -> Steps[Vector |
     with np.errstate(divide="ignore", over="ignore"):
         steps = np.where(slopes == 0, 0.0, -gain / np.where(slopes == 0, 1.0, slopes))
     z = point.z[problem.support]
-    steps = np.clip(z + steps, problem.low, problem.high) - z
+    farthest = FARTHEST * max(1.0, float(np.abs(z).max()))
+    steps = np.clip(z + np.clip(steps, -farthest, farthest), problem.low, problem.high) - z
     changes = yield from context.axis_differences(point, problem.support, steps)
     with np.errstate(all="ignore"):
         curvature = 2 * (changes - slopes * steps) / steps**2
@@ -251,4 +256,4 @@ def _diagonal(problem: _Problem, point: Point, slopes: Vector) -> Steps[Vector |
         return None
     typical = float(np.median(slopes[seen] ** 2 / curvature[seen]))
     curvature = np.where(seen, curvature, slopes**2 / max(typical, 1e-300))
-    return np.diag(1 / np.maximum(curvature, 1e-300))
+    return np.diag(1 / np.maximum(curvature, 1e-14 * float(curvature.max())))

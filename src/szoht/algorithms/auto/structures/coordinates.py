@@ -13,6 +13,9 @@ from szoht.types import Indices, Vector
 
 __all__ = ["Coordinates", "importance", "structure_of"]
 
+SPREAD = 100.0
+"""Curvatures closer than this factor are taken to be equal when coordinates are dropped."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Coordinates:
@@ -64,6 +67,18 @@ class Coordinates:
         """Return the solver's point."""
         return self.clip(np.asarray(x, dtype=float) / (1.0 if self.unit is None else self.unit))
 
+    def x_offsets(self, x: Vector, support: Indices, steps: Vector) -> Vector:
+        """Return steps along axes of z as offsets from ``x`` that stay inside after rounding."""
+        offsets = steps if self.unit is None else steps * self.unit[support]
+        if self.x_low is None or self.x_high is None:
+            return offsets
+        here, low, high = x[support], self.x_low[support], self.x_high[support]
+        offsets = np.clip(here + offsets, low, high) - here
+        for _ in range(2):  # the sum may still be rounded to the other side of a bound
+            out = (here + offsets > high) | (here + offsets < low)
+            offsets = np.where(out, np.nextafter(offsets, 0.0), offsets)
+        return np.asarray(offsets)
+
     def clip(self, z: Vector) -> Vector:
         """Return the nearest point within the bounds."""
         return np.asarray(np.clip(z, self.low, self.high)) if self.bounded else z
@@ -99,6 +114,12 @@ class Coordinates:
         """Return the same set with another number of non-zeros."""
         return replace(self, size=size)
 
+    def rescaled(self, scale: float) -> "Coordinates":
+        """Return the same set with another unit for the coordinates without finite bounds."""
+        unit = np.ones(self.d) if self.unit is None else self.unit
+        width = self.high - self.low
+        return replace(self, unit=frozen(np.where(np.isfinite(width), unit, scale * unit)))
+
     def _bound(self, bound: Vector | None, default: float) -> Vector:
         if bound is None:
             return frozen(np.full(self.d, default))
@@ -114,16 +135,24 @@ class Coordinates:
 
 
 def importance(z: Vector, support: Indices, curvature: Curvature | None) -> Vector:
-    """Return what dropping each coordinate costs by the quadratic model, z_i^2 / (2 [H^-1]_ii).
+    """Return what dropping each coordinate costs by the quadratic model, z_i^2 H_ii / 2.
 
-    The others may follow (Hassibi and Stork 1993). Without curvature only the size is known.
+    Without curvature, or where curvatures are alike, only the size counts. That the others may
+    follow, z_i^2 / (2 [H^-1]_ii) (Hassibi and Stork 1993), ranks worse here: a quasi-Newton inverse
+    after a few steps does not know how they would, and where f does not depend on the
+    length of z (portfolios) they all would follow to zero.
     """
     values = z[support]
     if curvature is None or not np.isin(support, curvature.support).all():
         return np.asarray(values**2)
     place = np.searchsorted(curvature.support, support)
-    diagonal = np.diag(curvature.inverse)[place]
-    return np.asarray(values**2 / (2 * np.maximum(diagonal, np.finfo(float).tiny)))
+    try:
+        own = np.abs(np.diag(np.linalg.inv(curvature.inverse))[place])
+    except np.linalg.LinAlgError:
+        return np.asarray(values**2)
+    if not own.max() > SPREAD * own.min():
+        return np.asarray(values**2)
+    return np.asarray(0.5 * values**2 * own)
 
 
 def structure_of(operator: Sparse | SparseBox, d: int) -> Coordinates:
