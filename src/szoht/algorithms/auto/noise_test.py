@@ -16,6 +16,7 @@ from szoht.types import Vector
 __all__ = [
     "LINE_STEPS",
     "LONGER_STEPS",
+    "ROUGH_STEPS",
     "difference_noise",
     "from_line",
     "from_repeats",
@@ -23,6 +24,7 @@ __all__ = [
     "pool",
     "robust_rms",
     "robust_scale",
+    "rough_at",
     "with_longer_table",
 ]
 
@@ -34,6 +36,12 @@ STEP = 1e-6
 LINE_STEPS: Vector = STEP * np.array([1.0, 2.0, 3.0, 1e2, 1e4])
 """Where a random line through the start is evaluated. Three short steps make the difference table;
 slopes over the first, fourth and fifth show error with a longer correlation length."""
+
+ROUGH_STEPS: tuple[Vector, ...] = (1e-3 * np.arange(1.0, 5.0), 1e-2 * np.arange(1.0, 5.0))
+"""Where roughness over longer distances is looked for when slopes lead nowhere."""
+
+ROUGH = 0.3
+"""Third differences of at least this share of the second ones are no smooth function's."""
 
 STEP_SHARE = 1e-5
 """Jumps between equal values that are larger than this share of f are steps, not rounding."""
@@ -131,7 +139,9 @@ def from_line(start: float, values: Vector) -> NoiseModel:
         return NoiseModel(sigma=rounding)  # exact, and stationary along the line
     if stepwise:
         return NoiseModel(kind=NoiseKind.FIXED, sigma=rounding, stepwise=True)
-    return NoiseModel(kind=NoiseKind.FIXED, sigma=sigma, slope=seen)
+    # far beyond its unit a function may have a plateau: equal values that differ from the first
+    irregular = float(np.ptp(values[:4])) > 0.1 * abs(rise[0]) and sigma > 100 * rounding
+    return NoiseModel(kind=NoiseKind.FIXED, sigma=sigma, slope=seen, irregular=irregular)
 
 
 def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:
@@ -141,6 +151,19 @@ def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:
     """
     sigma = max(noise.sigma, min(difference_noise(values)))
     return replace(noise, sigma=sigma, slope=noise.slope if sigma < 3 * noise.sigma else 0.0)
+
+
+def rough_at(noise: NoiseModel, tables: list[Vector]) -> NoiseModel:
+    """Return a model of fixed error if tables of values at longer and longer steps show one.
+
+    A smooth f has third differences much smaller than its second ones; independent errors have
+    about equal ones, in the units of `difference_noise`.
+    """
+    for values in tables:
+        second, third = difference_noise(values)
+        if third > ROUGH * second and third > 10 * noise.sigma:
+            return replace(noise, kind=NoiseKind.FIXED, sigma=max(second, third), slope=0.0)
+    return noise
 
 
 def pool(noise: NoiseModel, sigma: float, weight: float) -> NoiseModel:

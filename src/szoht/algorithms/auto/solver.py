@@ -60,11 +60,12 @@ def solve(context: SolverContext) -> Steps[Point | None]:
         state = SearchState(point=start, noise=noise)
         if noise.exact:
             state = yield from search_supports(context, state)
-        elif noise.stepwise:
+            noise = state.noise  # an error may have been found since
+        if noise.stepwise:
             context.explain("values change in steps: slopes are not measured.")
-        else:
-            point = yield from solve_noisy(context, start, noise)
-            if context.notebook.ending is Ending.CONVERGED:
+        elif not noise.exact:
+            point = yield from solve_noisy(context, state.point, noise)
+            if context.notebook.ending is not Ending.NO_PROGRESS:
                 return point
             state = replace(state, point=point)
         yield from search_globally(context, state)

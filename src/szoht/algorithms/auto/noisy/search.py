@@ -13,7 +13,12 @@ from szoht.algorithms.auto.noisy.race import Race
 from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.algorithms.auto.restricted.noisy_bfgs import NoisySolve, minimize_with_differences
-from szoht.algorithms.auto.restricted.quadratic_model import eliminate, minimize_model, n_terms
+from szoht.algorithms.auto.restricted.quadratic_model import (
+    QuadraticModel,
+    eliminate,
+    minimize_model,
+    n_terms,
+)
 from szoht.algorithms.auto.restricted.regression import difference_radius, minimize_by_regression
 from szoht.types import Indices, Vector
 
@@ -79,7 +84,7 @@ class NoisySearch:
     jitter: float = BLIND_JITTER
     low_noise: bool = False
     budget: int = field(init=False)
-    race: Race | None = None
+    model: QuadraticModel | None = None
 
     def __post_init__(self) -> None:
         self.support = np.flatnonzero(self.x)
@@ -310,7 +315,7 @@ class NoisySearch:
         x = np.zeros(self.values.d)
         x[self.support] = solved.z
         self.candidates.append(x)
-        self.noise = solved.noise
+        self.noise, self.model = solved.noise, solved.model
         value = solved.model(solved.z) if solved.model is not None else self.value
         self._move(x, Location(value, self.noise.sigma))
         return solved.settled
@@ -318,13 +323,27 @@ class NoisySearch:
     def _answer(self, *, settled: bool) -> Steps[NoisyAnswer]:
         race = self._new_race()
         winner = yield from race.run(self.candidates[-3:], self.reserve)
-        location = race.location(winner)
+        location = self._location(race, winner)
         improved = location.value + 2 * location.error < self.start.value - 2 * self.start.error
         self._move(winner, location)
         self.explain(f"last race: f = {location.value:.6g} +- {location.error:.1g} at the answer.")
         return NoisyAnswer(
             x=winner, location=location, noise=self.noise, settled=settled, improved=improved
         )
+
+    def _location(self, race: Race, x: Vector) -> Location:
+        """Return the value at the answer.
+
+        A fixed error may change more slowly than the race moves. The last regression has values
+        from farther around: where the two differ, the error is at least half of it.
+        """
+        raced = race.location(x)
+        model = self.model
+        if self.noise.fresh or model is None or not np.array_equal(np.flatnonzero(x), self.support):
+            return raced
+        value = model(x[self.support])
+        error = max(raced.error, model.constant_error, 0.5 * abs(value - raced.value))
+        return Location(0.5 * (value + raced.value), error)
 
     def _new_race(self) -> Race:
         return Race(
