@@ -57,6 +57,12 @@ class SolverContext:
             return math.inf
         return self.budget - self.spent
 
+    @property
+    def is_small(self) -> bool:
+        """Whether what is left must be planned query by query."""
+        policy, k = self.policy, self.structure.degrees_of_freedom
+        return self.left < max(policy.small_budget * k, policy.small_budget_least)
+
     def generator(self) -> np.random.Generator:
         """Return a generator at an address that was not used before."""
         return self.notebook.key().generator(Purpose.EXCHANGE)

@@ -91,6 +91,11 @@ class _Search:
         return np.sort(self.context.generator().choice(self.pool, k, replace=False))
 
     @property
+    def is_far(self) -> bool:
+        """Whether the incumbent has left every reasonable range."""
+        return bool(np.abs(self.incumbent.z).max(initial=0.0) > FAR)
+
+    @property
     def gained(self) -> bool:
         """Whether the start was improved."""
         return self.context.gains > 0
@@ -447,7 +452,7 @@ def search_globally(context: SolverContext, state: SearchState) -> Steps[None]:
     """Compare f over long distances, then take turns with all moves until patience is used up."""
     search = _Search(context=context, state=state)
     search.scores = np.zeros(context.structure.d)
-    if abs(search.incumbent.z).max(initial=0.0) > FAR:
+    if search.is_far:
         _end(search, Ending.UNBOUNDED)
         return
     yield from search.screen_variables()
@@ -475,8 +480,9 @@ def _take_turns(search: _Search) -> Steps[None]:
         names = list(search.moves)
         if turn >= len(names) and search.impatient:
             break
-        if context.spent - screened < 0:
-            break
+        if search.is_far:
+            _end(search, Ending.UNBOUNDED)
+            return
         if search.found is not None and context.last_gain > screened:
             screened = context.spent
             yield from search.screen_again()

@@ -20,6 +20,10 @@ class Policy:
     """Length of the differences that are tried before slopes are said to vanish."""
     first_step_box: float = 0.25
     """First step of a restricted solve, in box widths (0.1 is worse, 0.5 mixed: sensing.md)."""
+    short_step_box: float = 0.15
+    """A first step shorter than this, in box widths, may end in a local minimum: long ones follow."""
+    long_steps_box: tuple[float, ...] = (0.25, 0.1)
+    """Those long steps along the axes, in box widths (which ones hardly matters)."""
     central_factor: float = 100.0
     """Central differences, used where forward ones stall, are this many times longer."""
 
@@ -42,6 +46,12 @@ class Policy:
     """Relative error on held-out rows up to which matching pursuit is believed."""
     filter_memory: float = 0.7
     """Weight of older matched filters: slopes change with the point."""
+
+    small_budget: float = 10.0
+    """Budgets below this many queries per non-zero skip the noise test and plan their rows."""
+
+    small_budget_least: int = 35
+    """The same for a budget of fewer queries than this, whatever k."""
 
     # restricted solves: how far the gradient must shrink, relative to the first one
     accuracy_wide: float = 0.3

@@ -86,6 +86,11 @@ class _Round:
         k = self.structure.degrees_of_freedom
         self.look = k * (1 + math.log(max(self.free.size / k, 1)))
 
+    def restrict(self, free: Indices) -> None:
+        """Leave all other coordinates alone in this round."""
+        self.free = free
+        self.signs = SignRows(key=self.context.key(), d=self.point.z.size, free=free)
+
     @property
     def cost(self) -> int:
         return self.context.spent - self.start
@@ -162,6 +167,8 @@ def sense(
     if memory.gradient is Gradient.FILTERED:
         yield from sensing.more_signs(most)
         return (yield from _filtered(sensing, stalled))
+    if context.is_small:
+        return (yield from _few_rows(sensing))
     yield from sensing.more_signs(policy.checks)
     if sensing.vanishes and not (yield from sensing.lengthen()):
         return _flat(sensing)
@@ -181,6 +188,43 @@ def sense(
         return (yield from _all_axes(sensing))
     yield from sensing.more_signs(most - sensing.measured.size)
     return (yield from _filtered(sensing, stalled))
+
+
+def _few_rows(sensing: _Round) -> Steps[tuple[Slopes, SensingMemory]]:
+    """Spend most of a small budget on waves; on part of the coordinates if they are too few."""
+    context, k = sensing.context, sensing.structure.degrees_of_freedom
+    moved = not np.array_equal(sensing.structure.base(sensing.point.z, sensing.step), sensing.point.z)
+    left = int(context.left)
+    rows = left - max(2, left // 4) - moved
+    checks = 2 if rows >= 2 * k + 5 else 1
+    m = min(max(1, (rows - checks - 1) // 2), 2 * k + 2)
+    if rows < 2:
+        return _flat(sensing)
+    if m < k:
+        share = min(1.0, max(m - 1, 0.7) / k)
+        size = max(2 * m + 2, int(sensing.free.size * share))
+        if size < sensing.free.size:
+            chosen = context.generator().choice(sensing.free, size, replace=False)
+            sensing.restrict(np.sort(chosen))
+    yield from sensing.more_signs(checks)
+    signs, y = sensing.measured, np.empty(0)
+    waves = FourierRows(key=context.key(), d=sensing.point.z.size, free=sensing.free)
+    for stage in sorted({min(m, k + 1), m}):
+        count = min(2 * stage + 1, 2 * ((waves.available - 1) // 2) + 1)
+        more = RowSlice(rows=waves, start=y.size, count=count - y.size)
+        y = np.append(y, (yield from sensing.slopes(more)))
+        some = RowSlice(rows=waves, start=0, count=count)
+        sensing.measured = Measurements(((some, y), *signs.batches))
+        if np.isfinite(y).all():
+            support = prony(waves, y, k, sensing.slope_noise).support
+            found = _confirmed(sensing, waves, support, checks)
+            if found is not None:
+                return _judged(sensing, found)
+    most = max(1, min(k, sensing.measured.size // 3))
+    guess = matching_pursuit(sensing.measured, most, held_out=0)
+    if not guess.support.size:
+        return _flat(sensing)
+    return _judged(sensing, _recovered(sensing, guess.support, guess.slopes))
 
 
 def _is_even(sensing: _Round) -> Steps[bool]:

@@ -129,6 +129,8 @@ def _fitted(measurements: Measurements, support: Indices, used: int) -> Recovery
     y, common = measurements.slopes, measurements.common
     columns = np.column_stack([common, measurements.columns(support)])
     fitted = np.linalg.lstsq(columns[:used], y[:used], rcond=None)[0]
+    if used == y.size:
+        return Recovery(support, np.asarray(fitted[1:]), 0.0)
     held = y[used:] - fitted[0] * common[used:]
     size = float(np.linalg.norm(held))
     miss = float(np.linalg.norm(y[used:] - columns[used:] @ fitted))

@@ -7,7 +7,7 @@ import numpy as np
 
 from szoht.algorithms.auto.context import SolverContext
 from szoht.algorithms.auto.records import Confidence, Curvature, Point, Steps
-from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_on
+from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_in_box, minimize_on
 from szoht.algorithms.auto.state import SearchState
 from szoht.types import Indices
 
@@ -50,7 +50,7 @@ class ExtendAndPrune:
         if curvature is not None and curvature.support.size != support.size:
             curvature = curvature.transfer(support)
         return (
-            yield from minimize_on(
+            yield from minimize_in_box(
                 context, trial, support, state.noise, goal, slopes=slopes, curvature=curvature
             )
         )

@@ -1,17 +1,19 @@
 """Minimize over a few coordinates: projected BFGS with differences along the axes."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from szoht.algorithms.auto.context import SolverContext
 from szoht.algorithms.auto.records import Curvature, NoiseModel, Point, Steps, schur_complement
+from szoht.algorithms.auto.restricted.face import Face
+from szoht.algorithms.auto.restricted.pattern_search import sweep
 from szoht.algorithms.auto.sensing import axis_slopes
 from szoht.types import Indices, Mask, Vector
 
-__all__ = ["Goal", "Solution", "minimize_on"]
+__all__ = ["Goal", "Solution", "minimize_in_box", "minimize_on"]
 
 ARMIJO = 1e-4
 GROWTH = 10.0
@@ -38,7 +40,8 @@ class Goal:
 
     After ``steps`` steps, or when the gradient has shrunk to ``accuracy`` of the first; as soon as
     the quadratic model leaves no hope to get below ``value``, but if ``patient`` not before the
-    first step. ``thorough`` goes on with central differences where forward ones stall.
+    first step. ``thorough`` goes on with central differences where forward ones stall. In a finite box
+    ``long_steps`` tries shares of the box where the first step turned out to be short.
     """
 
     steps: int = 20
@@ -46,6 +49,7 @@ class Goal:
     value: float = -math.inf
     patient: bool = False
     thorough: bool = False
+    long_steps: bool = False
 
 
 class _Problem(NamedTuple):
@@ -103,6 +107,13 @@ def minimize_on(
             continue
         if not moved.value < point.value:
             break
+        short = float(np.abs(moved.z - point.z).max()) < context.policy.short_step_box
+        if inverse is None and short and goal.long_steps and feasible:
+            far = yield from _long_steps(problem, moved, slopes)
+            if far.value < moved.value:
+                point = far
+                slopes = yield from _gradient(problem, point, None, central=False)
+                continue
         after = yield from _gradient(problem, moved, inverse, central=central)
         inverse = _updated(inverse, (moved.z - point.z)[support], after - slopes)
         point, slopes = moved, after
@@ -112,6 +123,47 @@ def minimize_on(
         if np.abs(point.z[support]).max() > FAR:
             break
     return Solution(point, None if inverse is None else Curvature(support, inverse))
+
+
+def _long_steps(problem: _Problem, point: Point, slopes: Vector) -> Steps[Point]:
+    """Try each coordinate by shares of the box, downhill first: a local minimum may be near."""
+    if not np.isfinite(problem.high - problem.low).all():
+        return point
+    face = Face(problem.context, problem.support)
+    unit = problem.high - problem.low
+    lengths = problem.context.policy.long_steps_box
+    return face.point((yield from sweep(face, face.local(point), lengths, unit, -np.sign(slopes))))
+
+
+def minimize_in_box(
+    context: SolverContext,
+    start: Point,
+    support: Indices,
+    noise: NoiseModel,
+    goal: Goal,
+    *,
+    slopes: Vector | None = None,
+    curvature: Curvature | None = None,
+) -> Steps[Solution]:
+    """Run `minimize_on`; in a finite box, go on from where long steps along the axes gain.
+
+    A box says how far a minimum can be, so that other minima are worth a few queries.
+    """
+    structure = context.structure
+    low, high = structure.low[support], structure.high[support]
+    finite = bool(np.isfinite(high - low).all())
+    goal = replace(goal, long_steps=finite)
+    problem = _Problem(context, noise, support, low, high, feasible=True)
+    solution = yield from minimize_on(
+        context, start, support, noise, goal, slopes=slopes, curvature=curvature
+    )
+    while finite and solution.point.value < goal.value:
+        before = solution.point
+        far = yield from _long_steps(problem, before, np.zeros(support.size))
+        if not before.value - far.value > 1e-3 * abs(context.first_value - far.value):
+            break
+        solution = yield from minimize_on(context, far, support, noise, goal)
+    return solution
 
 
 def _gradient(
