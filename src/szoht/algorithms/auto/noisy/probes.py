@@ -348,7 +348,7 @@ def sense(
             probes.forward_only = False
             at_top = False
         if may_grow and at_top and not probes.forward_only and found.signal < 0.8:
-            may_grow = (yield from probes.try_longer(max(24, spent // 3)))
+            may_grow = yield from probes.try_longer(max(24, spent // 3))
             may_grow = may_grow and probes.length < LONGEST
             continue
         yield from probes.more(max(4, min(spent // 2, cap - spent)))
