@@ -192,9 +192,7 @@ def reactions(d: int = 120, k: int = 4, seed: int = 0, tolerance: float = 1e-3) 
     x[on] = rng.choice([-1, 1], k) * rng.uniform(0.5, 1.2, k)
     data = simulate(x, 1e-5)
     loss = lambda x, tol: 100 * float(((simulate(x, tol) - data) ** 2).mean())  # noqa: E731
-    return Problem(
-        f=lambda x: loss(x, 1e-5), d=d, k=k, measured=lambda x: loss(x, tolerance)
-    )
+    return Problem(f=lambda x: loss(x, 1e-5), d=d, k=k, measured=lambda x: loss(x, tolerance))
 
 
 def quadrature(d: int = 300, k: int = 5, seed: int = 0, tolerance: float = 1e-3) -> Problem:
@@ -419,7 +417,9 @@ def development() -> Iterator[Case]:
     size = 1e-4 / 0.505
     label = "Hartmann6 d=100"
     yield Case(name=f"{label} fixed 1e-4", make=hart, error=white, size=size, budget=200, goal=goal)
-    yield Case(name=f"{label} sin 1e-4", make=hart, error=wave(1e7), size=size, budget=200, goal=goal)
+    yield Case(
+        name=f"{label} sin 1e-4", make=hart, error=wave(1e7), size=size, budget=200, goal=goal
+    )
     yield Case(name=f"{label} sin 1e5 1e-3", make=hart, error=wave(1e5), size=1e-3, budget=500)
     yield Case(name=f"{label} fixed 1e-2", make=hart, error=white, size=0.02, budget=500)
     yield Case(name=f"{label} fresh 0.1", make=hart, error=fresh(), size=0.1)
@@ -429,26 +429,46 @@ def development() -> Iterator[Case]:
     yield Case(name="Rosenbrock4 fresh 0.01", make=rosen, error=fresh(), size=0.01)
     yield Case(name="quadratic t2 0.1", make=lambda s: quadratic(), error=fresh("t2"), size=0.1)
     yield Case(name="quadratic outliers +10", make=lambda s: quadratic(), error=outliers, size=10.0)
-    yield Case(name="quadratic outliers -10", make=lambda s: quadratic(), error=outliers, size=-10.0)
+    yield Case(
+        name="quadratic outliers -10", make=lambda s: quadratic(), error=outliers, size=-10.0
+    )
 
 
 def held_out() -> Iterator[Case]:
     many = {"budget": 3000}
     for size in (1e-6, 1e-3):
-        yield Case(name=f"logistic fixed {size:g}", make=_seeded(logistic), error=white, size=size, **many)
-        yield Case(name=f"Poisson fixed {size:g}", make=_seeded(poisson), error=white, size=size, **many)
-        yield Case(name=f"saturating fixed {size:g}", make=_seeded(saturating), error=white, size=size)
+        yield Case(
+            name=f"logistic fixed {size:g}", make=_seeded(logistic), error=white, size=size, **many
+        )
+        yield Case(
+            name=f"Poisson fixed {size:g}", make=_seeded(poisson), error=white, size=size, **many
+        )
+        yield Case(
+            name=f"saturating fixed {size:g}", make=_seeded(saturating), error=white, size=size
+        )
     for size in (0.03, 0.3):
-        yield Case(name=f"logistic fresh {size:g}", make=_seeded(logistic), error=fresh(), size=size, **many)
-        yield Case(name=f"Poisson fresh {size:g}", make=_seeded(poisson), error=fresh(), size=size, **many)
-        yield Case(name=f"saturating fresh {size:g}", make=_seeded(saturating), error=fresh(), size=size)
+        yield Case(
+            name=f"logistic fresh {size:g}",
+            make=_seeded(logistic),
+            error=fresh(),
+            size=size,
+            **many,
+        )
+        yield Case(
+            name=f"Poisson fresh {size:g}", make=_seeded(poisson), error=fresh(), size=size, **many
+        )
+        yield Case(
+            name=f"saturating fresh {size:g}", make=_seeded(saturating), error=fresh(), size=size
+        )
     twelve = lambda seed: quadratic(500, 12, seed + 260)  # noqa: E731
     large = lambda seed: quadratic(2000, 5, seed + 270)  # noqa: E731
     other = lambda seed: least_squares(300, 4, 120, seed + 280)  # noqa: E731
     yield Case(name="quadratic k=12 fixed 1e-3", make=twelve, error=white, size=1e-3)
     yield Case(name="quadratic k=12 fresh 0.03", make=twelve, error=fresh(), size=0.03)
     yield Case(name="quadratic k=12 fresh 0.3", make=twelve, error=fresh(), size=0.3)
-    yield Case(name="quadratic d=2000 sin 1e-5", make=large, error=wave(3e6), size=1e-5, budget=1000)
+    yield Case(
+        name="quadratic d=2000 sin 1e-5", make=large, error=wave(3e6), size=1e-5, budget=1000
+    )
     yield Case(name="quadratic d=2000 fresh 0.3", make=large, error=fresh(), size=0.3)
     yield Case(name="quadratic d=2000 mixture 0.05", make=large, error=fresh("mixture"), size=0.05)
     yield Case(name="quadratic d=2000 Laplace 0.05", make=large, error=fresh("laplace"), size=0.05)
@@ -456,16 +476,22 @@ def held_out() -> Iterator[Case]:
     yield Case(name="least squares d=300 outliers", make=other, error=outliers, size=5.0)
     yield Case(name="least squares d=300 factor 0.1", make=other, error=multiplicative, size=0.1)
     yield Case(name="quadratic d=2000 factor 0.1", make=large, error=multiplicative, size=0.1)
-    yield Case(name="quadratic d=2000 float32", make=large, error=single_precision, size=0.0, budget=1000)
+    yield Case(
+        name="quadratic d=2000 float32", make=large, error=single_precision, size=0.0, budget=1000
+    )
     yield Case(name="least squares d=300 float32", make=other, error=single_precision, size=0.0)
     huber = _seeded(pseudo_huber)
     yield Case(name="pseudo-Huber box fixed 1e-5", make=huber, error=white, size=1e-5, budget=1000)
     yield Case(name="pseudo-Huber box sin 3e4 1e-3", make=huber, error=wave(3e4), size=1e-3)
     yield Case(name="pseudo-Huber box fresh 0.03", make=huber, error=fresh(), size=0.03)
-    yield Case(name="reactions, step halving", make=_seeded(reactions), error=exact, size=0.0, budget=1000)
+    yield Case(
+        name="reactions, step halving", make=_seeded(reactions), error=exact, size=0.0, budget=1000
+    )
     coarse = lambda seed: reactions(seed=seed, tolerance=1e-2)  # noqa: E731
     yield Case(name="reactions, coarse halving", make=coarse, error=exact, size=0.0, budget=1000)
-    yield Case(name="adaptive Simpson 1e-3", make=_seeded(quadrature), error=exact, size=0.0, budget=1000)
+    yield Case(
+        name="adaptive Simpson 1e-3", make=_seeded(quadrature), error=exact, size=0.0, budget=1000
+    )
     rough = lambda seed: quadrature(seed=seed, tolerance=3e-2)  # noqa: E731
     yield Case(name="adaptive Simpson 3e-2", make=rough, error=exact, size=0.0, budget=1000)
 
@@ -524,7 +550,9 @@ def table(title: str, cases: list[Case], names: list[str], seeds: int) -> None:
                 f" {wins}"
             )
         goal = "" if math.isnan(case.goal) else f"{case.goal:7.0e}"
-        print(f"{case.name:32s} {goal:>7s} " + " ".join(f"{cell:>26s}" for cell in cells), flush=True)
+        print(
+            f"{case.name:32s} {goal:>7s} " + " ".join(f"{cell:>26s}" for cell in cells), flush=True
+        )
     if pulls:
         shares = [float(np.mean(np.array(pulls) <= n)) for n in (1, 2, 3)]
         print(f"|fun - f(x)| within 1, 2, 3 fun_error: {shares} of {len(pulls)} runs")

@@ -50,6 +50,7 @@ class SolverContext:
     first_value: float = math.nan
     best: Point | None = field(default=None)
     outliers: bool = False
+    roughness_checked: bool = False
 
     @property
     def left(self) -> float:

@@ -11,9 +11,11 @@ from szoht.algorithms.auto.location import Location
 from szoht.algorithms.auto.noise_test import (
     LINE_STEPS,
     LONGER_STEPS,
+    ROUGH_STEPS,
     from_line,
     from_repeats,
     mostly_equal,
+    rough_at,
     with_longer_table,
 )
 from szoht.algorithms.auto.noisy.search import NoisyAnswer, NoisySearch
@@ -21,7 +23,7 @@ from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import NoiseKind, NoiseModel, Point, Steps
 from szoht.types import Vector
 
-__all__ = ["estimate_noise", "solve_noisy"]
+__all__ = ["check_roughness", "estimate_noise", "solve_noisy"]
 
 REPEATS = 4
 """Further values at the start once two were seen to differ."""
@@ -90,16 +92,42 @@ def _judge_line(context: SolverContext, start: Point) -> Steps[NoiseModel]:
 
 def _line(context: SolverContext, z: Vector) -> tuple[list[Vector], list[Vector]]:
     """Return the points of the test line, and those of its second table."""
+    line, longer = _points(context, z, (LINE_STEPS, LONGER_STEPS))
+    return line, longer
+
+
+def _points(
+    context: SolverContext, z: Vector, tables: tuple[Vector, ...]
+) -> tuple[list[Vector], ...]:
+    """Return points at several steps along a vector of random signs that points inward at bounds."""
     structure = context.structure
+    longest = max(float(steps[-1]) for steps in tables)
     signs = context.generator().choice(np.array([-1.0, 1.0]), z.size)
-    signs = np.where(z - LINE_STEPS[-1] < structure.low, 1.0, signs)
-    signs = np.where(z + LINE_STEPS[-1] > structure.high, -1.0, signs)
+    signs = np.where(z - longest < structure.low, 1.0, signs)
+    signs = np.where(z + longest > structure.high, -1.0, signs)
     moving = np.zeros(z.size)
     moving[structure.free] = signs[structure.free]
-    points = [
-        [structure.clip(z + step * moving) for step in steps] for steps in (LINE_STEPS, LONGER_STEPS)
-    ]
-    return points[0], points[1]
+    return tuple([structure.clip(z + step * moving) for step in steps] for steps in tables)
+
+
+def check_roughness(context: SolverContext, point: Point, noise: NoiseModel) -> Steps[NoiseModel]:
+    """Look for an error that changes over longer distances; at most once per run, 8 values.
+
+    Called where slopes are not sparse or lead nowhere: over short distances such an error looks like
+    a smooth function with a dense gradient.
+    """
+    tables = _points(context, point.z, ROUGH_STEPS)
+    if context.roughness_checked or not noise.exact or context.left < 8:
+        return noise
+    context.roughness_checked = True
+    values = yield from context.values([z for table in tables for z in table])
+    if not np.isfinite(values).all():
+        return noise
+    lines = [np.array([point.value, *part]) for part in np.split(values, len(tables))]
+    found = rough_at(noise, lines)
+    if not found.exact:
+        context.explain(f"slopes lead nowhere; over longer distances {found.describe()}.")
+    return found
 
 
 def _with_steps(context: SolverContext, noise: NoiseModel) -> NoiseModel:

@@ -16,12 +16,15 @@ from szoht.types import Vector
 __all__ = [
     "LINE_STEPS",
     "LONGER_STEPS",
+    "ROUGH_STEPS",
     "difference_noise",
     "from_line",
     "from_repeats",
     "mostly_equal",
     "pool",
+    "robust_rms",
     "robust_scale",
+    "rough_at",
     "with_longer_table",
 ]
 
@@ -33,6 +36,12 @@ STEP = 1e-6
 LINE_STEPS: Vector = STEP * np.array([1.0, 2.0, 3.0, 1e2, 1e4])
 """Where a random line through the start is evaluated. Three short steps make the difference table;
 slopes over the first, fourth and fifth show error with a longer correlation length."""
+
+ROUGH_STEPS: tuple[Vector, ...] = (1e-3 * np.arange(1.0, 5.0), 1e-2 * np.arange(1.0, 5.0))
+"""Where roughness over longer distances is looked for when slopes lead nowhere."""
+
+ROUGH = 0.3
+"""Third differences of at least this share of the second ones are no smooth function's."""
 
 STEP_SHARE = 1e-5
 """Jumps between equal values that are larger than this share of f are steps, not rounding."""
@@ -47,6 +56,17 @@ SLOPE_ERROR = 0.03
 def robust_scale(values: Vector) -> float:
     """Return the median absolute deviation, scaled to the standard deviation of a normal law."""
     return 1.4826 * float(np.median(np.abs(values - np.median(values))))
+
+
+def robust_rms(values: Vector) -> float:
+    """Return the root mean square of values clipped at three robust standard deviations.
+
+    Nearly as efficient as the plain one on normal values; a median of squares needs three times as
+    many values.
+    """
+    limit = 3 * 1.4826 * float(np.median(np.abs(values)))
+    clipped = np.minimum(np.abs(values), limit) if limit > 0 else values
+    return math.sqrt(float(np.mean(clipped**2)))
 
 
 def mostly_equal(values: Vector) -> float | None:
@@ -119,7 +139,9 @@ def from_line(start: float, values: Vector) -> NoiseModel:
         return NoiseModel(sigma=rounding)  # exact, and stationary along the line
     if stepwise:
         return NoiseModel(kind=NoiseKind.FIXED, sigma=rounding, stepwise=True)
-    return NoiseModel(kind=NoiseKind.FIXED, sigma=sigma, slope=seen)
+    # far beyond its unit a function may have a plateau: equal values that differ from the first
+    irregular = float(np.ptp(values[:4])) > 0.1 * abs(rise[0]) and sigma > 100 * rounding
+    return NoiseModel(kind=NoiseKind.FIXED, sigma=sigma, slope=seen, irregular=irregular)
 
 
 def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:
@@ -129,6 +151,19 @@ def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:
     """
     sigma = max(noise.sigma, min(difference_noise(values)))
     return replace(noise, sigma=sigma, slope=noise.slope if sigma < 3 * noise.sigma else 0.0)
+
+
+def rough_at(noise: NoiseModel, tables: list[Vector]) -> NoiseModel:
+    """Return a model of fixed error if tables of values at longer and longer steps show one.
+
+    A smooth f has third differences much smaller than its second ones; independent errors have
+    about equal ones, in the units of `difference_noise`.
+    """
+    for values in tables:
+        second, third = difference_noise(values)
+        if third > ROUGH * second and third > 10 * noise.sigma:
+            return replace(noise, kind=NoiseKind.FIXED, sigma=max(second, third), slope=0.0)
+    return noise
 
 
 def pool(noise: NoiseModel, sigma: float, weight: float) -> NoiseModel:

@@ -81,6 +81,7 @@ class NoiseModel:
     ``outliers`` says that single values are grossly wrong: each point is then asked until two
     values agree. ``flat``: no value on the test line differed from the first. ``stepwise``: values
     next to each other are equal and then jump: not noise, but a function that changes in steps.
+    ``irregular``: they scatter, which is no matter of units.
     """
 
     kind: NoiseKind = NoiseKind.EXACT
@@ -93,6 +94,7 @@ class NoiseModel:
     outliers: bool = False
     flat: bool = False
     stepwise: bool = False
+    irregular: bool = False
 
     @property
     def fresh(self) -> bool:

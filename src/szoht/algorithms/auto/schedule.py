@@ -11,8 +11,9 @@ from szoht.algorithms.auto.moves.extend import ExtendAndPrune
 from szoht.algorithms.auto.moves.join import JoinAndPrune
 from szoht.algorithms.auto.moves.perturb import PerturbSupport
 from szoht.algorithms.auto.moves.swap import Swap
+from szoht.algorithms.auto.noise import check_roughness
 from szoht.algorithms.auto.records import Steps
-from szoht.algorithms.auto.sensing import sense
+from szoht.algorithms.auto.sensing import Gradient, sense
 from szoht.algorithms.auto.state import SearchState
 
 __all__ = ["descend", "search_supports"]
@@ -41,6 +42,10 @@ def descend(context: SolverContext, state: SearchState, gain_share: float) -> St
         state = replace(state, slopes=slopes, memory=memory)
         if state.flat:
             break
+        if memory.gradient is not Gradient.SPARSE:
+            noise = yield from check_roughness(context, state.point, state.noise)
+            if not noise.exact:
+                return replace(state, noise=noise)
         before = state
         moves = _moves(context, state)
         for i in sorted(range(len(moves)), key=lambda i: (i != favorite, i)):
@@ -54,6 +59,10 @@ def descend(context: SolverContext, state: SearchState, gain_share: float) -> St
                 break
         context.accept(state.point)
         gained = before.gains(state.point)
+        if not gained:
+            noise = yield from check_roughness(context, before.point, state.noise)
+            if not noise.exact:
+                return replace(state, noise=noise)
         if not gained and (state.exact or (state.trusted and coarse) or _is_spent(context)):
             break
         state = replace(state, stalled=0 if gained else state.stalled + 1)
@@ -81,7 +90,12 @@ def search_supports(context: SolverContext, state: SearchState) -> Steps[SearchS
     policy = context.policy
     state = yield from descend(context, state, policy.gain_share)
     failed = 0
-    while failed < policy.restarts and state.exact and not _is_spent(context):
+    while (
+        failed < policy.restarts
+        and state.noise.exact
+        and state.exact
+        and not _is_spent(context)
+    ):
         if not state.point.z.any():
             break
         solution = yield from PerturbSupport().propose(context, state)

@@ -82,9 +82,10 @@ def solve(context: SolverContext) -> Steps[Point | None]:
         state = SearchState(point=start, noise=noise)
         if noise.exact:
             state = yield from search_supports(context, state)
-        elif not noise.stepwise:
-            point = yield from solve_noisy(context, start, noise)
-            if context.notebook.ending is Ending.CONVERGED:
+            noise = state.noise  # an error may have been found since
+        if not (noise.exact or noise.stepwise):
+            point = yield from solve_noisy(context, state.point, noise)
+            if context.notebook.ending is not Ending.NO_PROGRESS:
                 return point
             state = replace(state, point=point)
         yield from search_globally(context, state)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from szoht.algorithms.auto.noise_test import pool, robust_scale
+from szoht.algorithms.auto.noise_test import pool, robust_rms, robust_scale
 from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.estimators.sensing.cross_validation import Recovery, recover_noisy, winsorize
@@ -42,7 +42,7 @@ CLEAR_SIGNAL, CLEAR_R2, CLEAR_Z = 0.9, 0.85, 5.5
 """Sure: at least the first share of the power is signal and the second share of the signal is
 predicted on held-out rows; or k slopes stand out by this many standard errors."""
 
-REPEATED = 8
+REPEATED = 16
 """Probes that are repeated when the first analysis is not sure, to check sigma."""
 
 
@@ -137,9 +137,9 @@ class Probes:
     def power(self, length: float) -> tuple[float, float]:
         """Return the signal power of pairs of a length, and its standard error."""
         y = self.y[(self.lengths == length) & ~self.is_forward]
-        square = float(np.median(y**2)) / 0.455
+        square = robust_rms(y) ** 2
         power = max(square - self.pair_noise**2, 0.05 * square)
-        return power, 2.3 * square / math.sqrt(max(y.size, 1))  # of a median of squares
+        return power, 1.5 * square / math.sqrt(max(y.size, 1))
 
     def choose_length(self, length: float | None) -> Steps[None]:
         """Lengthen probes until the signal stands out from the noise, or the reach ends.
@@ -153,7 +153,7 @@ class Probes:
             length = min(FINE * noise / seen, SHORT) if seen > 0 else FIRST_LENGTH
         length = min(max(length, 1e-6), self.top)
         signal, before = 0.0, None
-        for _ in range(5):
+        for _ in range(6):
             y, middles = yield from self.pairs(length, 4)
             if not np.isfinite(y).any():
                 length /= 4  # undefined that far out
@@ -161,7 +161,8 @@ class Probes:
             y, middles = y[np.isfinite(y)], middles[np.isfinite(y)]
             square = float(np.median(y**2))
             signal = math.sqrt(max(2 * square - noise**2, 0.05 * float(np.mean(y**2)), 1e-300))
-            if before is not None and signal > 4 * before[1] * length / before[0]:
+            linear = 0.0 if before is None else max(before[1], noise) * length / before[0]
+            if before is not None and signal > 4 * linear:
                 self.drop_longer(before[0])
                 length = math.sqrt(before[0] * length)
                 yield from self.pairs(length, 4)
@@ -170,7 +171,8 @@ class Probes:
             if signal >= 0.5 * wanted * noise or length >= self.top:
                 break
             before = (length, signal)
-            longer = length * min(30.0, max(2.0, 1.2 * wanted * noise / signal))
+            most = 30.0 if length < SHORT else 2.5
+            longer = length * min(most, max(2.0, 1.2 * wanted * noise / signal))
             if length < SHORT < longer and signal >= 0.5 * COARSE * noise:
                 longer = SHORT
             length = min(self.top, longer)
@@ -241,15 +243,16 @@ class Probes:
         if self.y.size - n != chosen.size:
             return False
         differences = (self.y[n:] - stretch * before) / (math.sqrt(2) if forward else 1)
-        seen = 1.4826 * float(np.median(np.abs(differences)))
+        seen = robust_rms(differences)
         known = self.noise.sigma
         self.noise = pool(self.noise, seen, float(chosen.size))
         return self.noise.sigma > 1.5 * known
 
-    def shorten(self) -> Steps[bool]:
+    def shorten(self, unexplained: float) -> Steps[bool]:
         """Repeat some pairs over half the length; keep that if half differences are not halved.
 
         What changes with the length is not linear: it has power, but predicts nothing.
+        ``unexplained`` is the share of the signal that is not predicted: a reason to suspect this.
         """
         pairs = np.flatnonzero((self.lengths == self.length) & ~self.is_forward)[-REPEATED:]
         if pairs.size < REPEATED or self.values.affordable(2 * pairs.size) < 2 * pairs.size:
@@ -260,9 +263,10 @@ class Probes:
         if self.y.size - n != pairs.size:
             return False
         expected = 0.5 * self.y[pairs]
-        bent = float(np.median((self.y[n:] - expected) ** 2)) / 0.455 - 1.25 * self.pair_noise**2
-        linear = float(np.median(expected**2)) / 0.455 - 0.25 * self.pair_noise**2
-        if bent <= BENT * max(linear, 0.0) or bent <= 4 * self.pair_noise**2:
+        bent = robust_rms(self.y[n:] - expected) ** 2 - 1.25 * self.pair_noise**2
+        limit = 4.0 if unexplained < 0.7 else 2.0
+        linear = robust_rms(expected) ** 2 - 0.25 * self.pair_noise**2
+        if bent <= BENT * max(linear, 0.0) or bent <= limit * self.pair_noise**2:
             return False
         self.length = self.top = half
         self.drop_longer(half)
@@ -333,14 +337,18 @@ def sense(
                 yield from probes.choose_length(2 * probes.length)  # noise was taken for signal
             continue
         if may_shorten and probes.length > SHORT and not probes.forward_only:
-            may_shorten = yield from probes.shorten()
+            may_shorten = yield from probes.shorten(found.signal - found.r2)
             if may_shorten:
                 may_grow = False
                 yield from probes.more(max(4, wanted - probes.y.size))
                 continue
         at_top = probes.length >= 0.99 * probes.top
+        if not resumed and not at_top and found.signal < 0.5:
+            probes.length = min(2.5 * probes.length, probes.top)  # noise dominates
+            probes.forward_only = False
+            at_top = False
         if may_grow and at_top and not probes.forward_only and found.signal < 0.8:
-            may_grow = (yield from probes.try_longer(max(24, spent // 3)))
+            may_grow = yield from probes.try_longer(max(24, spent // 3))
             may_grow = may_grow and probes.length < LONGEST
             continue
         yield from probes.more(max(4, min(spent // 2, cap - spent)))

@@ -13,7 +13,12 @@ from szoht.algorithms.auto.noisy.race import Race
 from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.algorithms.auto.restricted.noisy_bfgs import NoisySolve, minimize_with_differences
-from szoht.algorithms.auto.restricted.quadratic_model import eliminate, minimize_model, n_terms
+from szoht.algorithms.auto.restricted.quadratic_model import (
+    QuadraticModel,
+    eliminate,
+    minimize_model,
+    n_terms,
+)
 from szoht.algorithms.auto.restricted.regression import difference_radius, minimize_by_regression
 from szoht.types import Indices, Vector
 
@@ -22,7 +27,10 @@ __all__ = ["NoisyAnswer", "NoisySearch"]
 RESERVE = 0.06
 """The share of the budget that is kept for the last race."""
 
-ROUNDS = 4
+ROUNDS = 10
+
+STALLED = 2
+"""Rounds without a gain, each with twice the probes, after which sensing ends."""
 
 LOOK_FIRST, LOOK_LATER = 0.3, 0.25
 """The share of what is left that sensing may spend."""
@@ -75,9 +83,8 @@ class NoisySearch:
     radius: float = 0.5
     jitter: float = BLIND_JITTER
     low_noise: bool = False
-    lost: int = 0
     budget: int = field(init=False)
-    race: Race | None = None
+    model: QuadraticModel | None = None
 
     def __post_init__(self) -> None:
         self.support = np.flatnonzero(self.x)
@@ -103,13 +110,17 @@ class NoisySearch:
         return (yield from self._answer(settled=settled))
 
     def _rounds(self) -> Steps[None]:
-        probes, length, first_cost = None, None, 0
+        """Sense, solve and prune until nothing is left to find.
+
+        A round that gains nothing although there is signal is repeated with more probes.
+        """
+        probes, length, first_cost, stalled = None, None, 0, 0
         for number in range(ROUNDS):
-            if number and self.room < 40:
+            if number and self.room < max(40, 2 * n_terms(self.k)):
                 return
             cap = int((LOOK_LATER if number else LOOK_FIRST) * self.room)
             if number:
-                cap = max(20, min(cap, 2 * first_cost))
+                cap = max(20, min(cap, 2 * first_cost * 2**stalled))
             if probes is None or not np.array_equal(probes.x, self.x):
                 probes = yield from self._new_probes(number)
             sensed = yield from sense(probes, cap=cap, length=length)
@@ -128,13 +139,15 @@ class NoisySearch:
                 self.radius = max(min(2 * sensed.length, 1.0), 0.05)
             if self.low_noise:
                 length = FARTHEST * sensed.length
-                again = yield from self._solve_smooth(
+                gained = yield from self._solve_smooth(
                     wide, sensed.length, first=number == 0, sure=sensed.sure
                 )
             else:
                 length = sensed.length if sensed.length >= 0.5 else None
-                again = yield from self._solve_regression(wide, first=number == 0)
-            if not again:
+                gained = yield from self._solve_regression(wide, first=number == 0)
+            stalled = 0 if gained else stalled + 1
+            nothing_new = sensed.sure or wide.size == self.support.size
+            if stalled >= STALLED or (stalled and nothing_new):
                 return
 
     def _new_probes(self, number: int) -> Steps[Probes]:
@@ -178,7 +191,9 @@ class NoisySearch:
     def _solve_smooth(
         self, wide: Indices, length: float, *, first: bool, sure: bool
     ) -> Steps[bool]:
-        spend = self.room if sure else max(int(2 * SOLVE * self.room), min(self.room, 12 * wide.size))
+        spend = (
+            self.room if sure else max(int(2 * SOLVE * self.room), min(self.room, 12 * wide.size))
+        )
         solved = yield from self._bfgs(self.x[wide], self.value, wide, 4 * length, spend)
         support, z = wide, solved.z
         if wide.size > self.k:
@@ -251,8 +266,7 @@ class NoisySearch:
             winner = yield from race.run([self.x, x], total)
             if not np.array_equal(winner, x):
                 self.explain("the old support wins a race against the new one.")
-                self.lost += 1
-                return self.lost < 2
+                return False
             self.explain("the new support wins a race against the old one.")
         self.candidates.append(x)
         self._move(x, Location(model_value, self.noise.sigma))
@@ -303,7 +317,7 @@ class NoisySearch:
         x = np.zeros(self.values.d)
         x[self.support] = solved.z
         self.candidates.append(x)
-        self.noise = solved.noise
+        self.noise, self.model = solved.noise, solved.model
         value = solved.model(solved.z) if solved.model is not None else self.value
         self._move(x, Location(value, self.noise.sigma))
         return solved.settled
@@ -311,13 +325,27 @@ class NoisySearch:
     def _answer(self, *, settled: bool) -> Steps[NoisyAnswer]:
         race = self._new_race()
         winner = yield from race.run(self.candidates[-3:], self.reserve)
-        location = race.location(winner)
+        location = self._location(race, winner)
         improved = location.value + 2 * location.error < self.start.value - 2 * self.start.error
         self._move(winner, location)
         self.explain(f"last race: f = {location.value:.6g} +- {location.error:.1g} at the answer.")
         return NoisyAnswer(
             x=winner, location=location, noise=self.noise, settled=settled, improved=improved
         )
+
+    def _location(self, race: Race, x: Vector) -> Location:
+        """Return the value at the answer.
+
+        A fixed error may change more slowly than the race moves. The last regression has values
+        from farther around: where the two differ, the error is at least half of it.
+        """
+        raced = race.location(x)
+        model = self.model
+        if self.noise.fresh or model is None or not np.array_equal(np.flatnonzero(x), self.support):
+            return raced
+        value = model(x[self.support])
+        error = max(raced.error, model.constant_error, 0.5 * abs(value - raced.value))
+        return Location(0.5 * (value + raced.value), error)
 
     def _new_race(self) -> Race:
         return Race(

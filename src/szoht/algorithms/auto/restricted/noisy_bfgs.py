@@ -75,7 +75,6 @@ class _Differences:
         adapted = np.clip(best, self.steps / 10, np.minimum(4 * self.steps, 0.5))
         self.steps = np.where(known, adapted, self.steps)
 
-
     def diagonal(self) -> Vector | None:
         """Return an inverse Hessian from the second differences, if most of them were seen."""
         known = self.curvature > 0

@@ -74,6 +74,7 @@ class QuadraticModel:
     """``constant + slopes'z + z'hessian z / 2`` in the coordinates z of a region.
 
     ``residual`` is the standard deviation of values around it, ``covariance`` that of the slopes,
+    ``constant_error`` the standard error of the constant,
     ``freedom`` the number of values less that of effective coefficients. ``lack_of_fit`` is the F
     statistic of cubic and quartic terms along the axes: about 1 if the model is right.
     """
@@ -85,6 +86,7 @@ class QuadraticModel:
     residual: float
     covariance: Vector
     freedom: float
+    constant_error: float
     lack_of_fit: float
 
     def __call__(self, x: Vector) -> float:
@@ -145,13 +147,15 @@ def fit_quadratic(
             break
         weights = new
     normal = (free * weights[:, np.newaxis]).T @ free
+    covariance = np.linalg.pinv(normal) * s**2
     return QuadraticModel(
         region=region,
         constant=float(fit.free[0]) + level,
         slopes=fit.free[1 : p + 1],
         hessian=_hessian(fit.free[p + 1], fit.shrunk, p),
         residual=s,
-        covariance=(np.linalg.pinv(normal) * s**2)[1 : p + 1, 1 : p + 1],
+        covariance=covariance[1 : p + 1, 1 : p + 1],
+        constant_error=math.sqrt(max(float(covariance[0, 0]), 0.0)),
         freedom=freedom,
         lack_of_fit=_lack_of_fit(z, residuals, weights, (free, shrunk), s),
     )

@@ -71,9 +71,7 @@ def minimize_by_regression(
     """
     low, high, p = values.low[support], values.high[support], support.size
     model, settled, terms = None, False, n_terms(p)
-    region = Region(
-        center=start.copy(), radius=radius, shape=np.eye(p) if shape is None else shape
-    )
+    region = Region(center=start.copy(), radius=radius, shape=np.eye(p) if shape is None else shape)
     misfit: tuple[float, float] | None = None
     stop = values.left() - spend
     while values.left() > stop:
