@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from szoht._random import Key, Purpose
+from szoht.core.random import Key, Purpose
 from szoht.algorithms.auto.location import agreed
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import Point, Steps
 from szoht.algorithms.auto.structure import Structure
-from szoht.directions import Directions, Explicit, Offsets
-from szoht.queries import Answer, Plan, Query
-from szoht.scripted import Notebook
+from szoht.core.directions import Directions, ArrayDirections, Offsets
+from szoht.core.query import Answer, Plan, Query
+from szoht.algorithms.generator import SolverContext as Notebook
 from szoht.types import Indices, Vector
 
 __all__ = ["BudgetSpentError", "SolverContext"]
@@ -127,7 +127,7 @@ class SolverContext:
         """Measure ``f(base + steps_i e_i) - f(base)`` for the coordinates of ``support``."""
         x = self.structure.to_x(base.z)
         offsets = self.structure.x_offsets(x, support, np.asarray(steps, dtype=float))
-        axes = Explicit(
+        axes = ArrayDirections(
             d=base.z.size,
             indices=np.asarray(support, dtype=np.intp)[:, np.newaxis],
             values=offsets[:, np.newaxis],
@@ -230,5 +230,5 @@ class _Scaled:
         for indices, values in self.inner.slices(start, stop):
             yield Offsets(indices, values * (self.unit if indices is None else self.unit[indices]))
 
-    def reuse(self, previous: Directions | None) -> None:
+    def recycle(self, previous: Directions | None) -> None:
         """Nothing is drawn here, so no memory is needed."""

@@ -1,6 +1,6 @@
 """`auto`: the solver that needs no tuning."""
 
-from szoht.algorithm import Algorithm
+from szoht.core.algorithm import Algorithm
 from szoht.algorithms.auto.path import AutoPath
 from szoht.algorithms.auto.solver import Auto
 from szoht.algorithms.defaults import pick_operator

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from szoht.algorithm import Ending, Evidence
+from szoht.core.algorithm import Ending, Evidence
 from szoht.algorithms.auto.context import SolverContext
 from szoht.algorithms.auto.moves.perturb import PerturbSupport
 from szoht.algorithms.auto.moves.probes import axis_scan, binary_look

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from szoht.algorithm import Ending, Evidence
+from szoht.core.algorithm import Ending, Evidence
 from szoht.algorithms.auto.context import SolverContext
 from szoht.algorithms.auto.location import Location
 from szoht.algorithms.auto.noise_test import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from szoht.algorithm import Measured, PathPoint, State
+from szoht.core.algorithm import Measured, PathPoint, State
 from szoht.algorithms.auto.context import BudgetSpentError, SolverContext
 from szoht.algorithms.auto.moves.join import drop_least
 from szoht.algorithms.auto.noise import estimate_noise
@@ -20,7 +20,8 @@ from szoht.algorithms.auto.solver import begin
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.units import find_units
 from szoht.operators import Identity, Sparse
-from szoht.scripted import Conversation, Notebook, Scripted
+from szoht.algorithms.generator import GeneratorAlgorithm
+from szoht.algorithms.generator import SolverContext as Notebook
 from szoht.types import Sample
 
 __all__ = ["AutoPath", "find_knee"]
@@ -66,7 +67,7 @@ def find_knee(path: Sequence[PathPoint], noise: float = 0.0) -> tuple[int, float
 
 
 @dataclass(frozen=True, kw_only=True)
-class AutoPath(Scripted):
+class AutoPath(GeneratorAlgorithm):
     """`Auto` for many k at once, and the k after which the gain per non-zero drops most.
 
     On the way up k doubles, each solve from the last, until that gains little; on the way down the
@@ -83,20 +84,20 @@ class AutoPath(Scripted):
         """Take a finite sum as a whole: values for different k must be values of one function."""
         return None if n_samples is None else part(seed, n_samples, n_samples)
 
-    def script(self, notebook: Notebook) -> Conversation:
+    def steps(self, context: Notebook) -> Steps[None]:
         """Go up, come down, and search on at the knee."""
-        context = begin(notebook, Sparse(1), self)
-        start = yield from context.point(context.structure.to_z(notebook.x))
+        search = begin(context, Sparse(1), self)
+        start = yield from search.point(search.structure.to_z(context.x))
         if math.isnan(start.value):
             return
-        context.first_value = start.value
+        search.first_value = start.value
         try:
-            noise = yield from estimate_noise(context, start)
-            start, noise = yield from find_units(context, start, noise)
-            yield from _walk(context, SearchState(point=start, noise=noise))
+            noise = yield from estimate_noise(search, start)
+            start, noise = yield from find_units(search, start, noise)
+            yield from _walk(search, SearchState(point=start, noise=noise))
         except BudgetSpentError:
             # one more query than there is: the run ends with its limit
-            yield from context.point(start.z)
+            yield from search.point(start.z)
 
     def solution(self, state: State) -> Measured:
         """Return the point at the knee, or at that of what is known so far."""

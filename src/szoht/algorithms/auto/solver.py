@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from szoht.algorithm import Ending
+from szoht.core.algorithm import Ending
 from szoht.algorithms.auto.context import BudgetSpentError, SolverContext
 from szoht.algorithms.auto.global_search import search_globally, spend_rest
 from szoht.algorithms.auto.noise import estimate_noise, solve_noisy
@@ -18,7 +18,8 @@ from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structures import structure_of
 from szoht.algorithms.auto.units import find_units
 from szoht.operators import Sparse, SparseBox
-from szoht.scripted import Conversation, Notebook, Scripted
+from szoht.algorithms.generator import GeneratorAlgorithm
+from szoht.algorithms.generator import SolverContext as Notebook
 from szoht.types import Sample
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ COARSE = 0.03
 
 
 @dataclass(frozen=True, kw_only=True)
-class Auto(Scripted):
+class Auto(GeneratorAlgorithm):
     """Sparse minimization that needs no parameter but the constraint. See `auto`."""
 
     operator: Sparse | SparseBox
@@ -45,12 +46,12 @@ class Auto(Scripted):
             return None
         return part(seed, n_samples, first_size(n_samples, self.operator.k))
 
-    def script(self, notebook: Notebook) -> Conversation:
+    def steps(self, context: Notebook) -> Steps[None]:
         """Search on growing parts of a finite sum, and then, or at once, on the whole of f."""
-        context = begin(notebook, self.operator, self)
-        if notebook.n_samples:
-            yield from solve_on_parts(context)
-        yield from solve(context)
+        search = begin(context, self.operator, self)
+        if context.n_samples:
+            yield from solve_on_parts(search)
+        yield from solve(search)
 
 
 def begin(notebook: Notebook, operator: Sparse | SparseBox, solver: "Auto | AutoPath") -> SolverContext:
