@@ -17,7 +17,7 @@ from szoht.algorithms.auto.context import SolverContext
 from szoht.algorithms.auto.moves.perturb import PerturbSupport
 from szoht.algorithms.auto.moves.probes import axis_scan, binary_look
 from szoht.algorithms.auto.moves.screening import screen
-from szoht.algorithms.auto.records import NoiseModel, Point, Steps
+from szoht.algorithms.auto.records import NoiseKind, NoiseModel, Point, Steps
 from szoht.algorithms.auto.restricted.bfgs import FAR, Goal, minimize_on
 from szoht.algorithms.auto.restricted.evolution import Population, evolve, random_population
 from szoht.algorithms.auto.restricted.face import Face
@@ -195,6 +195,21 @@ class _Search:
         if look.error < 0.01 and self.incumbent.value < before.value:
             support = self.support
             yield from self.solve(support, self.incumbent, 60 * support.size)
+
+    def descend_far(self) -> Steps[None]:
+        """Descend by slopes over long differences, half as long each time."""
+        turn = self.tried.get("long slopes", 0)
+        length = 0.5 * 0.5 ** (turn % 5)
+        size = 1.0 if self.context.structure.has_units else float(self.unit.max())
+        noise = replace(
+            self.state.noise,
+            kind=NoiseKind.EXACT,
+            axis_step=length * size,
+            row_step=length * size,
+            curvature=0.0,
+        )
+        state = SearchState(point=self.incumbent, noise=noise)
+        yield from descend(self.context, state, self.context.policy.gain_share)
 
     def scan_axes(self) -> Steps[None]:
         """Try every axis by a long step, extend by the best, and select forward from zero."""
@@ -476,6 +491,8 @@ class _Search:
             "swap": self.swap,
             "sparse random search": self.wander_sparsely,
         }
+        if self.state.noise.stepwise:
+            over_supports["long slopes"] = self.descend_far
         if self.landscape is Landscape.SMOOTH:
             return over_supports | on_support
         return on_support | over_supports
@@ -497,6 +514,9 @@ def search_globally(context: SolverContext, state: SearchState) -> Steps[None]:
         affordable = 2 * d <= max(12 * search.look, search.patience / 3 if search.gained else 0)
         if not search.certified and (affordable or (not search.gained and 2 * d <= 0.1 * budget)):
             yield from search.scan_axes()
+        if state.noise.stepwise:
+            yield from search.descend_far()
+            search.tried["long slopes"] = 1
     yield from search.polish()
     if search.gained:
         yield from search.classify()
