@@ -498,6 +498,21 @@ class _Search:
         return on_support | over_supports
 
 
+    @property
+    def order(self) -> list[str]:
+        """The names of the moves in the order of their turns.
+
+        Where slopes are dense and there is one minimum per support, they guide best: the
+        search from perturbed supports then has every other turn.
+        """
+        names = list(self.moves)
+        guided = self.state.exact and self.landscape is Landscape.SMOOTH and not self.few
+        if not guided:
+            return names
+        others = [name for name in names if name != "perturbed support"]
+        return [name for other in others for name in ("perturbed support", other)]
+
+
 def search_globally(context: SolverContext, state: SearchState) -> Steps[None]:
     """Compare f over long distances, then take turns with all moves until patience is used up."""
     search = _Search(context=context, state=state)
@@ -530,7 +545,7 @@ def _take_turns(search: _Search) -> Steps[None]:
     """Take turns with all moves; each once at least."""
     context, turn, screened = search.context, 0, search.context.spent
     while True:
-        names = list(search.moves)
+        names = search.order
         if turn >= len(names) and search.impatient:
             break
         if search.is_far:
