@@ -122,7 +122,7 @@ def _try_lengths(context: SolverContext, start: Point) -> Steps[float | None]:
         return None
     low, high = length, min(longer)
     for _ in range(6):
-        if share(high) <= CURVED[1]:
+        if share(high) <= CURVED[1] and high <= 10 * low:
             break
         middle = math.sqrt(low * high)
         yield from measure((middle,))
