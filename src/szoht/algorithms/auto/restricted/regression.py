@@ -96,7 +96,7 @@ def minimize_by_regression(
                 noise, misfits = replace(noise, sigma=s), False
         if misfits and (misfit is None or s < UNSHRUNK * misfit[1] or misfit[0] < radius):
             misfit = (radius, s)
-        accurate = expected_gap(model) < GAP * max(gained, 1e-300)
+        accurate = expected_gap(model, size) < GAP * max(gained, 1e-300)
         if misfits:
             radius *= 0.6 if size < EDGE else 0.8
         elif size > EDGE:
