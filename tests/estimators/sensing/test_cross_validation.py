@@ -95,3 +95,12 @@ def test_winsorize_clips_outliers_only():
     clipped = winsorize(y)
     np.testing.assert_array_equal(clipped[:21], y[:21])
     assert clipped[21] < 4
+
+
+def test_repeated_rows_are_held_out_together():
+    rng = np.random.default_rng(6)
+    rows = np.repeat(rng.choice([-1.0, 1.0], (20, 200)), 3, axis=0)
+    y = np.repeat(rng.standard_normal(20), 3)  # nothing to predict but the repetitions
+    groups = np.repeat(np.arange(20), 3)
+    assert recover_noisy(rows, y, 10, 0.0).r2 > 0.5
+    assert recover_noisy(rows, y, 10, 0.0, groups).r2 < 0.3

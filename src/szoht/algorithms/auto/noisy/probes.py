@@ -10,7 +10,7 @@ from szoht.algorithms.auto.noise_test import pool, robust_rms, robust_scale
 from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.estimators.sensing.cross_validation import Recovery, recover_noisy, winsorize
-from szoht.types import Mask, Vector
+from szoht.types import Indices, Mask, Vector
 
 __all__ = ["Probes", "Sensed", "sense"]
 
@@ -81,11 +81,14 @@ class Probes:
     lengths: Vector = field(init=False)
     is_forward: Mask = field(init=False)
     middles: Vector = field(init=False)
+    groups: Indices = field(init=False)
+    repeated: Indices | None = None
 
     def __post_init__(self) -> None:
         self.rows = np.empty((0, self.values.d), np.float32)
         self.y = self.lengths = self.middles = np.empty(0)
         self.is_forward = np.empty(0, dtype=bool)
+        self.groups = np.empty(0, dtype=np.intp)
 
     @property
     def pair_noise(self) -> float:
@@ -119,6 +122,9 @@ class Probes:
         self, rows: Vector, y: Vector, middles: Vector, length: float, *, forward: bool
     ) -> None:
         good = np.isfinite(y)
+        next_group = int(self.groups.max(initial=-1)) + 1
+        groups = next_group + np.arange(y.size) if self.repeated is None else self.repeated
+        self.groups = np.append(self.groups, groups[good])
         rows, y, middles = rows[good], y[good], middles[good]
         self.rows = np.concatenate([self.rows, rows.astype(np.float32)])
         self.y = np.append(self.y, y)
@@ -199,9 +205,12 @@ class Probes:
 
     def drop_longer(self, length: float) -> None:
         """Forget probes that are longer."""
-        keep = self.lengths <= 1.01 * length
+        self._keep(self.lengths <= 1.01 * length)
+
+    def _keep(self, keep: Mask) -> None:
         self.rows, self.y, self.lengths = self.rows[keep], self.y[keep], self.lengths[keep]
         self.is_forward, self.middles = self.is_forward[keep], self.middles[keep]
+        self.groups = self.groups[keep]
 
     def try_longer(self, count: int) -> Steps[bool]:
         """Measure over twice the length; keep it if the power grows as that of a linear function.
@@ -236,10 +245,12 @@ class Probes:
         steps = stretch[:, np.newaxis] * self.rows[chosen].astype(np.float64)
         length = float(self.lengths[chosen[-1]])
         n = self.y.size
+        self.repeated = self.groups[chosen]
         if forward:
             yield from self._forward(steps, length)
         else:
             yield from self._pairs(steps, length)
+        self.repeated = None
         if self.y.size - n != chosen.size:
             return False
         differences = (self.y[n:] - stretch * before) / (math.sqrt(2) if forward else 1)
@@ -247,6 +258,39 @@ class Probes:
         known = self.noise.sigma
         self.noise = pool(self.noise, seen, float(chosen.size))
         return self.noise.sigma > 1.5 * known
+
+    def calm(self, known: float) -> Steps[None]:
+        """Shorten probes while that improves the ratio of signal to noise.
+
+        Called where probes err much more than values at the start, by ``known``: the noise grows
+        with the distance, or with f.
+        """
+        ratio = self._ratio(self.y, self.pair_noise)
+        while self.noise.sigma > 1.5 * known and self.values.affordable(64) >= 64:
+            length = self.length / 3
+            y, _ = yield from self.pairs(length, REPEATED // 2)
+            rows = self.rows[self.y.size - y.size :].astype(np.float64)
+            self.repeated = self.groups[self.y.size - y.size :]
+            again, _ = yield from self._pairs(rows, length)
+            self.repeated = None
+            if again.size != y.size or not np.isfinite(again - y).all():
+                return
+            error = max(robust_rms(again - y), known) / math.sqrt(2)
+            shorter = self._ratio(np.append(y, again), error)
+            if shorter < ratio:
+                self.drop_shorter(self.length)
+                return
+            ratio, self.length, self.top = shorter, length, length
+            self.noise = replace(self.noise, sigma=error * math.sqrt(2))
+            self.drop_longer(length)
+
+    @staticmethod
+    def _ratio(y: Vector, error: float) -> float:
+        return math.sqrt(max(robust_rms(y) ** 2 - error**2, 0.0)) / max(error, 1e-300)
+
+    def drop_shorter(self, length: float) -> None:
+        """Forget probes that are shorter."""
+        self._keep(self.lengths >= 0.99 * length)
 
     def shorten(self, unexplained: float) -> Steps[bool]:
         """Repeat some pairs over half the length; keep that if half differences are not halved.
@@ -259,7 +303,9 @@ class Probes:
             return False
         n = self.y.size
         half = 0.5 * self.length
+        self.repeated = self.groups[pairs]
         yield from self._pairs(0.5 * self.rows[pairs].astype(np.float64), half)
+        self.repeated = None
         if self.y.size - n != pairs.size:
             return False
         expected = 0.5 * self.y[pairs]
@@ -294,10 +340,10 @@ class Probes:
     def analyze(self) -> tuple[Recovery, bool]:
         """Recover slopes; tell whether they are sure."""
         rows, y = self.data()
-        found = recover_noisy(rows, y, 2 * self.k, self.pair_noise**2)
+        found = recover_noisy(rows, y, 2 * self.k, self.pair_noise**2, self.groups)
         strong = int((found.z[: found.size] >= CLEAR_Z).sum())
         clear = found.signal >= CLEAR_SIGNAL and found.r2 >= CLEAR_R2 * found.signal
-        few = y.size < 2 * LOOK * look(self.values.d, self.k)
+        few = np.unique(self.groups).size < 2 * LOOK * look(self.values.d, self.k)
         complete = 1 - found.r2 <= 0.03 + 2 * (1 - found.signal)
         return found, (clear and (complete or not few)) or strong >= self.k
 
@@ -332,8 +378,11 @@ def sense(
                 recovery=found, sure=sure, length=probes.length, noise=probes.noise, cost=spent
             )
         if not probes.checked:
+            known = probes.noise.sigma
             grew = yield from probes.repeat()
-            if grew and probes.length < 0.99 * probes.top:
+            if probes.noise.fresh and probes.noise.sigma > 1.8 * known and not probes.forward_only:
+                yield from probes.calm(known)
+            elif grew and probes.length < 0.99 * probes.top:
                 yield from probes.choose_length(2 * probes.length)  # noise was taken for signal
             continue
         if may_shorten and probes.length > SHORT and not probes.forward_only:
