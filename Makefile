@@ -5,8 +5,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+PROCESSES ?= 2
+export SZOHT_DATA
 
-.PHONY: setup chromium demo demo-cluster test lint types layers pytest test-statistical bench bench-peers clean
+.PHONY: setup demo demo-cluster test lint types layers pytest sdist-test test-statistical bench bench-peers clean
 
 # torch first and pinned: whatever depends on it must not bring another build
 $(VENV)/.ready: pyproject.toml
@@ -29,7 +31,10 @@ demo: $(VENV)/.demo
 demo-cluster: setup
 	$(BIN)/python examples/cluster.py
 
-test: lint types layers pytest
+# the type checker takes one processor and half a minute: it runs beside the linters, before the tests
+test: setup
+	$(MAKE) --jobs=2 --output-sync=target lint types layers
+	$(MAKE) pytest
 
 lint: setup
 	$(BIN)/ruff check .
@@ -41,27 +46,31 @@ types: setup
 layers: setup
 	$(BIN)/lint-imports --no-logo
 
-# the browser in which the report is tested; without it, that test is skipped and says so
-chromium:
-	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null \
-		|| { apt-get update -qq && apt-get install -y -qq chromium > /dev/null; } \
-		|| echo "chromium cannot be installed here: the test in a browser will be skipped"
+# Files of data are looked for in the folders that SZOHT_DATA lists; where it is set, a test that
+# does not find its file there fails, otherwise it is skipped. A browser is used if there is one.
+PYTEST := -m pytest -m "not statistical" --numprocesses=$(PROCESSES) --dist=loadfile \
+	--no-loadscope-reorder --durations=20
 
-pytest: setup chromium
-	$(BIN)/python -m pytest -m "not statistical" --cov --cov-report=term --cov-fail-under=94
+pytest: setup
+	$(BIN)/python $(PYTEST) --cov --cov-report=term --cov-fail-under=94
+
+# the source archive, unpacked by itself, passes its own tests
+sdist-test: setup
+	rm -rf build/sdist && mkdir -p build/sdist
+	$(BIN)/python -c "from hatchling.build import build_sdist; build_sdist('build/sdist')"
+	tar -xzf build/sdist/*.tar.gz -C build/sdist --strip-components=1
+	cd build/sdist && PYTHONPATH=$(abspath build/sdist/src) $(abspath $(BIN))/python $(PYTEST)
 
 test-statistical: setup
 	$(BIN)/python -m pytest -m statistical
 
+BENCHMARKS := core generators variance_reduced zoro huge executors run_store attack
+
+# all of them run; one that crashes or misses its limit makes the target fail in the end
 bench: setup
-	-$(BIN)/python benchmarks/core.py
-	-$(BIN)/python benchmarks/variance_reduced.py
-	-$(BIN)/python benchmarks/generators.py
-	-$(BIN)/python benchmarks/zoro.py
-	-$(BIN)/python benchmarks/huge.py
-	-$(BIN)/python benchmarks/executors.py
-	-$(BIN)/python benchmarks/run_store.py
-	-$(BIN)/python benchmarks/attack.py
+	@failed=; for name in $(BENCHMARKS); do \
+		echo "== $$name"; $(BIN)/python benchmarks/$$name.py || failed="$$failed $$name"; \
+	done; test -z "$$failed" || { echo "crashed or missed a limit:$$failed"; exit 1; }
 
 # the peers bring heavy dependencies, so they live in an environment of their own
 $(VENV)-peers/.ready: pyproject.toml

@@ -1,8 +1,15 @@
 """Everything shown in docstrings and documents is executed by the tests."""
 
+import os
+
+import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 from sybil.parsers.rest import DocTestParser
+
+# before NumPy is imported: processes that each use every processor only disturb one another
+for _library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
 _documents = Sybil(parsers=[PythonCodeBlockParser(), SkipParser()], patterns=["*.md"])
 _docstrings = Sybil(
@@ -11,3 +18,37 @@ _docstrings = Sybil(
 )
 
 pytest_collect_file = (_documents + _docstrings).pytest()
+
+CLUSTERS = {"dask_client": "test_dask", "ray_cluster": "test_ray"}
+"""How tests that need a cluster are called, by its fixture: processes are given names only."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Run each file in one process, and in one process everything that needs a cluster.
+
+    The examples of a document build on one another, and the fixtures of a file are made once. So
+    are the clusters, whichever files ask for them. (Of pytest-xdist's own ways, ``loadgroup``
+    would do this, but with pytest 9.2 it no longer groups.)
+    """
+    from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415
+
+    class Scheduler(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file, _, name = nodeid.partition("::")
+            return "clusters" if name.partition("[")[0] in CLUSTERS.values() else file
+
+    return Scheduler(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+def pytest_collection_modifyitems(items):
+    """Put the tests that need a cluster first, as they take longest, and check their names."""
+    for item in items:
+        for fixture in CLUSTERS.keys() & set(getattr(item, "fixturenames", ())):
+            if item.originalname != CLUSTERS[fixture]:
+                raise pytest.UsageError(
+                    f"{item.nodeid} uses the fixture {fixture}; call it {CLUSTERS[fixture]}, so "
+                    "that all of its kind run in one process."
+                )
+    names = set(CLUSTERS.values())
+    items.sort(key=lambda item: getattr(item, "originalname", None) not in names)

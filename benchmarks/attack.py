@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from core import Row, Timed, report, seconds
+from core import Row, Timed, report, seconds, sized
 
 from szoht import AskTell, szoht
+from szoht.applications.attack import AttackObjective, Batches, Margin
+from szoht.applications.attack.datasets import Classified, load_cifar10, load_imagenet, load_mnist
+from szoht.applications.attack.torch_network import TorchNetwork
+from szoht.core.objective import as_objective
 from szoht.errors import SzohtError
-from szoht.objective import as_objective
-from szoht.oracle import Oracle
-from szoht.problems.attack import AttackObjective, Batches, Margin
-from szoht.problems.attack.datasets import Classified, load_cifar10, load_imagenet, load_mnist
-from szoht.problems.attack.torch_network import TorchNetwork
+from szoht.evaluation.oracle import Oracle
 
 
 class Watched(torch.nn.Module):
@@ -54,7 +54,7 @@ def beyond_the_network(
     run = AskTell(np.zeros(d), method=method, max_iterations=10**9, rng=0)
     oracle = Oracle(objective=as_objective(objective))
     inside, beyond = np.inf, np.inf
-    for _ in range(repeats):
+    for _ in range(sized(repeats, 1)):
         network.timer.seconds = 0.0
         whole = seconds(lambda: run.receive(oracle(run.ask())))
         inside = min(inside, network.timer.seconds)
@@ -67,7 +67,7 @@ def beyond_the_network(
 def rows() -> list[Row]:
     """Measure what can be loaded here."""
     torch.set_num_threads(1)
-    size = {"q": 100, "support_size": 100}
+    size = {"q": sized(100, 4), "support_size": 100}
     cases: list[tuple[str, Callable[[], Classified], dict[str, Any]]] = [
         (
             "attack MNIST, q = s2 = 100",
@@ -82,7 +82,14 @@ def rows() -> list[Row]:
         (
             "attack ImageNet size, q = 100, s2 = 1000",
             lambda: load_imagenet(2),
-            {"limit": 5, "batch": 4, "repeats": 2, "k": 100_000, "q": 100, "support_size": 1000},
+            {
+                "limit": 5,
+                "batch": 4,
+                "repeats": 2,
+                "k": 100_000,
+                "q": sized(100, 4),
+                "support_size": 1000,
+            },
         ),
     ]
     table = []

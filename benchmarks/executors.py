@@ -9,13 +9,13 @@ import time
 from typing import Any
 
 import numpy as np
-from core import Row, alternately, report, seconds
+from core import Row, alternately, report, seconds, sized
 
 from szoht import minimize
 from szoht.executors import Dask, Executor, Processes
 from szoht.types import Vector
 
-D = 1000
+D = sized(1000, 20)
 
 
 def slow(x: Vector) -> float:
@@ -57,6 +57,7 @@ def compare(
     **more: Any,
 ) -> Row:
     """Return the speed-up over the bare calls, one after the other, with nothing around them."""
+    q, iterations = sized((q, iterations), (3, 1))
     rows = more.get("chunk_size")
     argument = np.zeros(D) if rows is None else np.zeros((rows, D))
     calls = iterations * -(-(q + 1) // (rows or 1))

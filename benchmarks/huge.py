@@ -13,17 +13,18 @@ import time
 from typing import Any
 
 import numpy as np
-from core import Row, report
+from core import SMOKE, Row, report, sized
 
 from szoht import AskTell, SparseVector, minimize
-from szoht.objective import as_objective
-from szoht.oracle import Oracle
+from szoht.core.objective import as_objective
+from szoht.evaluation.oracle import Oracle
 from szoht.types import Indices, Vector
 
-K, Q, SUPPORT_SIZE = 10, 500, 50
+K, Q, SUPPORT_SIZE = 10, sized(500, 10), 50
 SMALL, HUGE = 10**5, 10**9
-ITERATIONS = 200
-ROUNDS = 5
+ITERATIONS = sized(200, 3)
+ROUNDS = sized(5, 1)
+SEEDS = sized(20, 1)
 
 
 class Problem:
@@ -91,7 +92,7 @@ def recovery(d: int, seed: int = 0) -> dict[str, float]:
 
 def alone(what: str, *sizes: int) -> dict[str, float]:
     """Measure in a fresh process."""
-    command = [sys.executable, __file__, what, *map(str, sizes)]
+    command = [sys.executable, __file__, what, *map(str, sizes)] + ["--smoke"] * SMOKE
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     answer: dict[str, float] = json.loads(run.stdout)
     return answer
@@ -102,7 +103,10 @@ def time_rows() -> list[Row]:
     huge, small = (min(side, key=lambda one: one["seconds"]) for side in zip(*pairs, strict=True))
     times = f"{1e3 * huge['seconds']:.2f} ms, at 10^5 {1e3 * small['seconds']:.2f} ms"
     travels = f"base point {huge['base']:.0f} bytes, whole plan {huge['plan']:.0f} bytes"
-    more = min((alone("iterations", HUGE, 4 * Q) for _ in range(3)), key=lambda run: run["seconds"])
+    more = min(
+        (alone("iterations", HUGE, 4 * Q) for _ in range(sized(3, 1))),
+        key=lambda run: run["seconds"],
+    )
     entry = (more["seconds"] - huge["seconds"]) / (3 * Q * SUPPORT_SIZE)
     grows = f"{1e9 * entry:.0f} ns more per entry of a direction"
     setting = f"k = {K}, q = {Q}, s2 = {SUPPORT_SIZE}"
@@ -124,14 +128,14 @@ def recovery_rows() -> list[Row]:
     one = alone("recovery", HUGE)
     larger = alone("recovery", 10**12)
     detail = f"{_spent(one)}; at 10^12 {_spent(larger)}"
-    errors = [recovery(HUGE, seed) for seed in range(20)]
+    errors = [recovery(HUGE, seed) for seed in range(SEEDS)]
     missed = sum(run["right"] != K for run in errors)
     queries = [run["queries"] for run in errors]
     return [
         Row("10 of 10^9 recovered, largest error", 1e6 * one["error"], "x 1e-6", 10, detail),
         Row("memory of the recovery", one["megabytes"], "MB", 300, "import included"),
         Row(
-            "recoveries that missed, of 20 seeds",
+            f"recoveries that missed, of {SEEDS} seeds",
             missed,
             "runs",
             0,
@@ -148,8 +152,9 @@ def _spent(run: dict[str, float]) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        work = {"iterations": iterations, "recovery": recovery}[sys.argv[1]]
-        print(json.dumps(work(*map(int, sys.argv[2:]))))
+    what, *numbers = [word for word in sys.argv[1:] if word != "--smoke"] or ["all"]
+    if what != "all":
+        work = {"iterations": iterations, "recovery": recovery}[what]
+        print(json.dumps(work(*map(int, numbers))))
     else:
         report([*time_rows(), *recovery_rows()])

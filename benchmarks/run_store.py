@@ -2,8 +2,9 @@
 
 The queries of a few seconds, so that opening a store, some 40 ms, does not count for much.
 
-And what a resumed run pays for its past: the time to have it again, against that of the queries
-that are not asked. Both sides of a ratio are measured in the same run.
+What a resumed run pays for its past: the time to have it again, against that of the queries that
+are not asked. And what a run pays for the others of its file: the time of a short one in a store of
+200 runs, against that in a new store. Both sides of a ratio are measured in the same run.
 """
 
 import sqlite3
@@ -13,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy as np
-from core import Row, alternately, report, seconds
+from core import Row, alternately, report, seconds, sized
 
 import szoht
 from szoht.types import Vector
@@ -31,7 +32,8 @@ def slow(x: Vector) -> float:
 
 
 def rows(folder: Path) -> list[Row]:
-    return [cost(folder, method, 2_500) for method in ("szoht", "auto")] + [replay(folder)]
+    costs = [cost(folder, method, sized(2_500, 200)) for method in ("szoht", "auto")]
+    return [*costs, replay(folder), crowd(folder)]
 
 
 def cost(folder: Path, method: str, budget: int) -> Row:
@@ -73,12 +75,36 @@ def replay(folder: Path) -> Row:
 
     store = folder / "replay.db"
     first = szoht.minimize(
-        fast, np.zeros(D), k=K, method="szoht", max_queries=20_000, rng=0, store=store
+        fast, np.zeros(D), k=K, method="szoht", max_queries=sized(20_000, 300), rng=0, store=store
     )
     again, _ = alternately(lambda: seconds(lambda: szoht.resume(store, fast)), lambda: 0.0, 3)
     per_query = again / first.nfev
     detail = f"{1e6 * per_query:.0f} us per query of {first.nfev:,}"
     return Row("resume, d = 1000", per_query / QUERY_SECONDS, "x 1 ms", 0.1, detail)
+
+
+def crowd(folder: Path) -> Row:
+    def short(store: szoht.Store) -> None:
+        szoht.minimize(
+            lambda x: float(((x - 1) ** 2).sum()),
+            np.zeros(20),
+            k=2,
+            method="szoht",
+            options={"q": 4},
+            max_iterations=1,
+            rng=0,
+            store=store,
+        )
+
+    count = sized(200, 20)
+    with szoht.Store(folder / "many.db") as many, szoht.Store(folder / "few.db") as few:
+        for _ in range(count):
+            short(many)
+        ours, theirs = alternately(
+            lambda: seconds(lambda: short(many)), lambda: seconds(lambda: short(few)), 15
+        )
+    detail = f"{1e3 * ours:.1f} ms with {count} other runs, {1e3 * theirs:.1f} ms with few"
+    return Row(f"one iteration, {count} runs", ours / theirs, "x new store", 1.5, detail)
 
 
 if __name__ == "__main__":

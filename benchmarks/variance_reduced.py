@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 import numpy as np
-from core import Row, Timed, alternately, report, seconds
+from core import Row, Timed, alternately, report, seconds, sized
 
 from szoht import Algorithm, AskTell, Minibatch, Objective, algorithms
-from szoht.oracle import Oracle
+from szoht.evaluation.oracle import Oracle
 from szoht.types import Sample, Vector
 
-D, Q, N, EVERY = 1_000, 200, 50, 10
+D, Q, N, EVERY = sized((1_000, 200, 50, 10), (50, 10, 5, 3))
 
 
 def iterations(method: Algorithm, skip: int) -> Callable[[], float]:

@@ -6,14 +6,14 @@ Both sides take the same steps on the same function; what the function itself ta
 from collections.abc import Callable
 
 import numpy as np
-from core import Row, Timed, alternately, seconds
+from core import Row, Timed, alternately, report, seconds, sized
 
 from szoht import AskTell, Objective
 from szoht.algorithms.zoro import zoro
-from szoht.oracle import Oracle
+from szoht.evaluation.oracle import Oracle
 from szoht.types import Vector
 
-D, SPARSITY, MEASUREMENTS = 2000, 200, 1521
+D, SPARSITY, MEASUREMENTS = sized((2000, 200, 1521), (60, 4, 40))
 MU, STEP, TOL, PASSES = 1e-6, 0.25, 0.01, 10
 
 
@@ -95,9 +95,4 @@ def sparse_quadric(points: Vector, sample: object) -> Vector:
 
 
 if __name__ == "__main__":
-    for row in rows():
-        verdict = "met" if row.met else "NOT MET"
-        print(
-            f"{row.what:<48}{row.figure:8.2f} {row.unit:<10} limit {row.limit:<6g}"
-            f"{verdict:<9}{row.detail}"
-        )
+    report(rows())

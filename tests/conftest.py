@@ -1,4 +1,4 @@
-"""Clusters on this machine, started once and only if a test wants them."""
+"""Clusters on this machine, started once and only if a test wants them; and tests of real data."""
 
 import os
 import secrets
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 HERE = str(Path(__file__).parent)
+SEARCH_PATH = os.pathsep.join(filter(None, [HERE, os.environ.get("PYTHONPATH")]))
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +45,18 @@ def ray_cluster(tmp_path_factory):
             include_dashboard=False,
             log_to_driver=False,
             _node_ip_address="127.0.0.1",
-            runtime_env={"env_vars": {"PYTHONPATH": HERE}},
+            runtime_env={"env_vars": {"PYTHONPATH": SEARCH_PATH}},
         )
     yield ray
     ray.shutdown()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Fail a test of real data that skips although there is a folder of data."""
+    report = yield
+    folders = os.environ.get("SZOHT_DATA")
+    if folders and report.skipped and item.get_closest_marker("data"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, though SZOHT_DATA lists {folders}: {report.longrepr[-1]}"
+    return report

@@ -42,7 +42,7 @@ MODULES = (
 )
 
 FOR_AUTHORS = {
-    "szoht.executors": {"Crew", "Dispatcher", "Report"},
+    "szoht.executors": {"Task", "WorkerPool"},
     "szoht.algorithms": {"build"},
     "szoht.problems": {"attack", "assets", "data"},
 }

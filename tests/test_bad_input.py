@@ -1,17 +1,34 @@
 """Every misuse is found before a query is spent, by a typed error that names the rule."""
 
+import inspect
+import warnings
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from szoht import Full, L1Ball, Minibatch, Seeds, Sparse, algorithms, errors, minimize
-from szoht.objective import Objective, as_objective
-from szoht.oracle import Oracle
+from szoht import (
+    Full,
+    L1Ball,
+    Minibatch,
+    Seeds,
+    Sparse,
+    SparseVector,
+    algorithms,
+    errors,
+    minimize,
+    operators,
+)
+from szoht.core.objective import Objective, as_objective
+from szoht.core.validation import check_vector
+from szoht.evaluation.oracle import Oracle
 from szoht.samplers import Minibatch as Batch
 from szoht.schedules import Constant, Geometric, Polynomial
 from szoht.stopping import Iterations, Queries, Seconds, Stalled, Target
-from szoht.updates import FrankWolfe, LineSearch
+from szoht.types import IterateChoice
+from szoht.updates import Adaptive, FrankWolfe, LineSearch
 
 D = 10
 
@@ -49,14 +66,16 @@ def never(*_):
         ({"options": {"mu": "small"}}, errors.ParameterTypeError, "got mu='small'"),
         ({"options": {"step_size": 0}}, errors.ParameterError, "`step_size` must be"),
         ({"options": {"iterate": "first"}}, errors.ParameterError, "`iterate` must be one of"),
-        ({"options": {"steps": 1}}, errors.ParameterError, "may hold q, mu, step_size.*'steps'"),
+        ({"options": {"steps": 1}}, errors.ParameterError, "got 'steps'. Did you mean 'step_size'"),
+        ({"options": {"zzz": 1}}, errors.ParameterError, "got 'zzz'. It has q, mu, step_size"),
         ({"options": {"d": 1}}, errors.ParameterError, "got 'd'"),
         ({"max_queries": 30}, errors.BudgetError, "one plan .* 31 queries; got max_queries=30"),
         ({"max_queries": 0}, errors.ParameterError, "`max_queries` must be an integer"),
         ({"max_iterations": 0}, errors.ParameterError, "`max_iterations`"),
         ({"max_seconds": 0}, errors.ParameterError, "`max_seconds`"),
         ({"target": np.nan}, errors.ParameterError, "`target`"),
-        ({"method": "newton"}, errors.ParameterError, "`method` must be one of 'ada_zoro'"),
+        ({"method": "newton"}, errors.ParameterError, "method='newton'. The names are 'ada_zoro'"),
+        ({"method": "szhot"}, errors.ParameterError, "'szhot'. Did you mean 'szoht'. The names"),
         ({"method": object(), "k": None}, errors.ParameterTypeError, "`method` must be a name"),
         (
             {"method": algorithms.szoht(k=2, q=3)},
@@ -222,3 +241,46 @@ def test_either_a_run_or_a_typed_error(k, q, support_size, mu):
         assert mu < 1e-9
     else:
         assert np.count_nonzero(result.x) <= k
+
+
+def test_a_start_from_torch_is_read_without_a_warning():
+    torch = pytest.importorskip("torch")
+    for start in (torch.zeros(D), torch.zeros(D, requires_grad=True)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = minimize(lambda x: float(x @ x), start, k=3, max_queries=50, rng=0)
+        assert result.x.size == D
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "complex64"])
+def test_a_start_from_torch_that_numpy_cannot_hold(kind):
+    torch = pytest.importorskip("torch")
+    start = torch.zeros(D, dtype=getattr(torch, kind))
+    with pytest.raises(errors.ParameterTypeError, match="`x0` must be a 1-d array of real numbers"):
+        minimize(never, start, k=3)
+
+
+def test_a_message_ends_with_one_full_stop():
+    sparse = SparseVector(10**9, [3], [1.0])
+    with pytest.raises(errors.ParameterTypeError) as caught:
+        check_vector("x0", sparse)
+    assert str(caught.value).endswith("as an array.")
+
+
+def test_every_choice_of_iterate_is_documented():
+    for name, factory in algorithms.METHODS.items():
+        text = inspect.getdoc(factory)
+        lines = [line for line in text.splitlines() if line.strip().startswith("iterate : ")]
+        for line in lines:
+            assert all(repr(c).replace("'", '"') in line for c in get_args(IterateChoice)), name
+
+
+def test_an_adaptive_update_names_every_operator_that_it_can_use():
+    with pytest.raises(errors.CapabilityError) as caught:
+        Adaptive(operator=operators.SparseSimplex(2), step_size=0.1)
+    able = [
+        name
+        for name in operators.__all__
+        if name != "Operator" and hasattr(getattr(operators, name), "weighted_prox")
+    ]
+    assert all(name in str(caught.value) for name in able)

@@ -5,17 +5,18 @@ import pytest
 from scipy import optimize
 
 import szoht
-from szoht import AskTell, Composite, SoftThreshold, Sparse, Status, _clock, errors, minimize
-from szoht._random import Key, as_seed
-from szoht.algorithm import Measured, State
-from szoht.callbacks import Recorder
-from szoht.directions import Drawn
+from szoht import AskTell, Composite, SoftThreshold, Sparse, Status, errors, minimize
+from szoht.core import clock
+from szoht.core.algorithm import Measured, State
+from szoht.core.directions import SampledDirections
+from szoht.core.distributions import OrthogonalDistribution
+from szoht.core.query import Answer, Estimate
+from szoht.core.random import Key, as_seed
 from szoht.estimators import Coordinate, Gaussian, Sphere
-from szoht.laws import OrthogonalLaw
-from szoht.pieces import CHUNK_VALUES
-from szoht.queries import Answer, Estimate
+from szoht.evaluation.chunks import CHUNK_VALUES
 from szoht.result import Counts, Progress
-from szoht.rounding import RoundingGuard
+from szoht.run.callbacks import Recorder
+from szoht.run.rounding import RoundingGuard
 from szoht.schedules import Constant, Geometric
 from szoht.stopping import Iterations, Queries, Stalled, Target, join_limits
 from szoht.updates import ForwardBackward, FrankWolfe, LineSearch
@@ -43,8 +44,8 @@ def test_directions_have_mean_zero(size):
     rows = np.array(
         [
             dense(
-                Drawn(
-                    law=OrthogonalLaw(support_size=size),
+                SampledDirections(
+                    distribution=OrthogonalDistribution(support_size=size),
                     key=Key(seed=0, iteration=t),
                     d=20,
                     count=3,
@@ -60,8 +61,11 @@ def test_every_direction_of_a_group_has_a_uniform_support():
     hits = np.mean(
         [
             dense(
-                Drawn(
-                    law=OrthogonalLaw(support_size=6), key=Key(seed=0, iteration=t), d=20, count=3
+                SampledDirections(
+                    distribution=OrthogonalDistribution(support_size=6),
+                    key=Key(seed=0, iteration=t),
+                    d=20,
+                    count=3,
                 )
             )[0]
             != 0
@@ -542,7 +546,7 @@ def test_a_callback_that_stops_is_named_even_at_the_target():
 def test_time_stops_with_the_run_and_in_callbacks(monkeypatch):
 
     now = [0.0]
-    monkeypatch.setattr(_clock.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(clock.time, "perf_counter", lambda: now[0])
 
     def cb(p):
         now[0] += 100.0

@@ -16,13 +16,13 @@ from szoht import (
     minimize,
     szoht,
 )
-from szoht._random import Key
+from szoht.core.implicit import NO_BIT, ImplicitSigns, hash_of
+from szoht.core.query import Answer
+from szoht.core.random import Key
 from szoht.errors import CapabilityError, ParameterError, StartWarning
 from szoht.estimators import Sketch
 from szoht.estimators.sketch import _slopes
-from szoht.hashed import NO_BIT, HashedSigns, hash_of
 from szoht.operators import Box
-from szoht.queries import Answer
 from szoht.samplers import Minibatch
 from szoht.schedules import Polynomial
 
@@ -182,7 +182,7 @@ def test_hash_is_splitmix64():
 
 def test_buckets_and_signs_are_even():
     d, buckets = 40_000, 8
-    every = HashedSigns(
+    every = ImplicitSigns(
         d=d,
         seed=11,
         buckets=buckets,
@@ -321,7 +321,7 @@ def test_rounds_of_an_iteration_share_a_hash_and_iterations_do_not():
     while not run.done:
         plan = run.ask()
         for query in plan.queries:
-            if isinstance(query.directions, HashedSigns):
+            if isinstance(query.directions, ImplicitSigns):
                 seeds.setdefault(run.state.iteration, set()).add(query.directions.seed)
         run.tell([problem.value(x) for x in plan.points()])
     assert all(len(of_iteration) == 1 for of_iteration in seeds.values())

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from szoht import Full, Minibatch, Objective, Seeds, errors
-from szoht._random import Key
-from szoht._validate import check_choice, check_integer, check_real, check_vector
-from szoht.objective import as_objective
+from szoht.core.objective import as_objective
+from szoht.core.random import Key
+from szoht.core.validation import check_choice, check_integer, check_real, check_vector
 from szoht.schedules import Constant, Geometric, OpenLoop, Polynomial, at, count_at
 
 

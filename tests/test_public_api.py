@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 import public_api
 import szoht
+from szoht.applications.attack import attack
 from szoht.cli.app import app
 from szoht.problems import DataFile, fetch
-from szoht.problems.attack import attack
 from szoht.problems.data import REGISTRY
 
 PINNED = json.loads((Path(__file__).parent / "public_api.json").read_text())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from szoht import Status, minimize
-from szoht import ask_tell as ask_tell_module
+from szoht.run import ask_tell as ask_tell_module
 from szoht.stopping import AnyOf, Iterations, Queries, Seconds, Stalled, Target
 
 

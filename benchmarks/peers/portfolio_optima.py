@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from portfolio_search import search
-from problems.base import Unavailable
 from problems.portfolios import NAMES, OPTIMA, SIZES, load
 
 from szoht.problems import Portfolio
@@ -153,11 +152,7 @@ def main() -> None:
     for name in given.portfolios:
         for k in SIZES:
             start = time.perf_counter()
-            try:
-                found = solve(name, k, given.seconds, given.starts)
-            except Unavailable as why:
-                print(f"skipped: {why}")
-                break
+            found = solve(name, k, given.seconds, given.starts)
             label = f"{name}-k{k}"
             kept[label] = _better(kept.get(label), found)
             spent = time.perf_counter() - start

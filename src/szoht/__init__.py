@@ -5,16 +5,17 @@ from typing import TYPE_CHECKING, Any
 from szoht import executors as executors
 from szoht._version import __version__ as __version__
 from szoht.adapters import scipy_method as scipy_method
-from szoht.algorithm import Algorithm as Algorithm
 from szoht.algorithms import iht as iht
 from szoht.algorithms import stoiht as stoiht
 from szoht.algorithms import szoht as szoht
 from szoht.algorithms import truncated_zsgd as truncated_zsgd
-from szoht.ask_tell import AskTell as AskTell
-from szoht.composite import Composite as Composite
+from szoht.algorithms.composite import Composite as Composite
+from szoht.core.algorithm import Algorithm as Algorithm
+from szoht.core.objective import Objective as Objective
+from szoht.core.sparse_vector import SparseVector as SparseVector
 from szoht.errors import SzohtError as SzohtError
 from szoht.errors import SzohtWarning as SzohtWarning
-from szoht.objective import Objective as Objective
+from szoht.evaluation.programs import Program as Program
 from szoht.operators import Box as Box
 from szoht.operators import GroupSparse as GroupSparse
 from szoht.operators import Identity as Identity
@@ -23,22 +24,21 @@ from szoht.operators import SoftThreshold as SoftThreshold
 from szoht.operators import Sparse as Sparse
 from szoht.operators import SparseBox as SparseBox
 from szoht.operators import SparseSimplex as SparseSimplex
-from szoht.optimize import minimize as minimize
-from szoht.programs import Program as Program
 from szoht.result import Progress as Progress
 from szoht.result import Result as Result
 from szoht.result import Status as Status
-from szoht.resuming import resume as resume
+from szoht.run.ask_tell import AskTell as AskTell
+from szoht.run.minimize import minimize as minimize
+from szoht.run.resume import resume as resume
 from szoht.samplers import Full as Full
 from szoht.samplers import Minibatch as Minibatch
 from szoht.samplers import Seeds as Seeds
-from szoht.sparse_vector import SparseVector as SparseVector
 from szoht.store import Store as Store
 
 if TYPE_CHECKING:
-    from szoht.problems.attack import AttackResult as AttackResult
-    from szoht.problems.attack import attack as attack
-    from szoht.problems.attack import attack_many as attack_many
+    from szoht.applications.attack import AttackResult as AttackResult
+    from szoht.applications.attack import attack as attack
+    from szoht.applications.attack import attack_many as attack_many
 
 
 def __getattr__(name: str) -> Any:

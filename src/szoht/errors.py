@@ -11,6 +11,7 @@ __all__ = [
     "CapabilityError",
     "DataError",
     "DataNotFoundError",
+    "DataWarning",
     "EncodingError",
     "EvaluationError",
     "ExecutorError",
@@ -106,7 +107,7 @@ class RunMismatchError(StoreError, ValueError):
 
 
 class UnknownRunError(StoreError, LookupError):
-    """There is no such run in the store, or more than one might be meant."""
+    """There is no run of that name in the store, or no run at all."""
 
 
 class EncodingError(SzohtError, TypeError):
@@ -130,6 +131,10 @@ class MissingExtraError(SzohtError, ImportError):
 
 class SzohtWarning(UserWarning):
     """Base class of every warning that this library emits."""
+
+
+class DataWarning(SzohtWarning):
+    """A data file was not read as it stands; the message says what was changed."""
 
 
 class IdleWorkersWarning(SzohtWarning):

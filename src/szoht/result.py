@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from szoht.algorithm import Evidence, Measured, PathPoint
-from szoht.hashed import Probe
-from szoht.queries import Answer, Plan
+from szoht.core.algorithm import Evidence, Measured, PathPoint
+from szoht.core.implicit import ImplicitPoint
+from szoht.core.query import Answer, Plan
 from szoht.types import Indices, Mask, Vector
 
 __all__ = ["Counts", "Failure", "Faults", "Progress", "Result", "Status"]
@@ -323,7 +323,7 @@ def first_failure(plan: Plan, answers: Sequence[Answer], spent: int) -> Failure 
 
 
 def _entries(x: Vector) -> str:
-    if isinstance(x, Probe):
+    if isinstance(x, ImplicitPoint):
         return f"{_entries(cast(Vector, x.base))}, one bucket of the others moved by {x.scale:.3g}"
     support = np.flatnonzero(x)
     if not support.size:

@@ -5,8 +5,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from szoht._random import Key, Purpose
-from szoht._validate import check_integer
+from szoht.core.random import Key, Purpose
+from szoht.core.validation import check_integer
 from szoht.errors import CapabilityError
 from szoht.types import Sample
 

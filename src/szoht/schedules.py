@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from szoht._validate import check_integer, check_real
+from szoht.core.validation import check_integer, check_real
 from szoht.errors import ParameterError
 
 __all__ = ["Constant", "Geometric", "OpenLoop", "Polynomial", "Schedule", "Scheduled", "at"]

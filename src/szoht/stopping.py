@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from szoht._validate import check_integer, check_real
+from szoht.core.validation import check_integer, check_real
 from szoht.errors import ParameterTypeError
 from szoht.result import Progress, Status
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from szoht import AskTell
-from szoht.queries import Stage
+from szoht.core.query import Stage
 
 
 def run(algorithm, f, x0, iterations):

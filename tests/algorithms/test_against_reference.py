@@ -6,10 +6,10 @@ import pytest
 from algorithms.runs import run
 from reference import hard_thresholding as naive
 from szoht import AskTell, Full, Minibatch, SoftThreshold, Sparse, algorithms
-from szoht.composite import Composite
+from szoht.algorithms.composite import Composite
+from szoht.core.query import Stage
 from szoht.estimators import Coordinate, Sphere
 from szoht.operators import L1Ball
-from szoht.queries import Stage
 from szoht.schedules import Geometric, Polynomial
 from szoht.updates import ForwardBackward, FrankWolfe, LineSearch
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from szoht import AskTell, L1Ball, Sparse, SparseBox, Status, algorithms, minimize
-from szoht._random import Key
 from szoht.algorithms.automatic import Auto
 from szoht.algorithms.automatic.candidates import find_candidates
 from szoht.algorithms.automatic.exchange import kick, splice, swap
@@ -17,10 +16,11 @@ from szoht.algorithms.automatic.restricted import Problem, conditional, exchange
 from szoht.algorithms.automatic.restricted import free_slopes as resting
 from szoht.algorithms.automatic.search import Candidates, Search
 from szoht.algorithms.automatic.solver import _cut_down, _leap
-from szoht.directions import Drawn
-from szoht.laws import RademacherLaw
-from szoht.queries import Answer, Plan
-from szoht.scripted import Notebook, Scripted
+from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
+from szoht.core.directions import SampledDirections
+from szoht.core.distributions import RademacherDistribution
+from szoht.core.query import Answer, Plan
+from szoht.core.random import Key
 
 
 def sparse_quadratic(d, k=5):
@@ -189,14 +189,14 @@ def drive(talk, f):
         ]
 
 
-def notebook(d):
-    return Notebook(seed=0, x=np.zeros(d), sample=None)
+def context(d):
+    return SolverContext(seed=0, x=np.zeros(d), sample=None)
 
 
 def test_signs_are_asked_at_the_radius_and_give_slopes():
     g = np.arange(1.0, 26.0)
     gauge = Gauge(radius=1e-6, span=1e-3)
-    talk = signs(notebook(25), Point(np.zeros(25), 0.0), gauge, 7)
+    talk = signs(context(25), Point(np.zeros(25), 0.0), gauge, 7)
     measured, points = drive(talk, lambda x: g @ x)
     assert np.allclose(np.linalg.norm(points, axis=1), 1e-3)
     rows = measured.columns(np.arange(25))
@@ -213,13 +213,13 @@ def test_long_differences_do_not_see_curvature():
 
     gauge = Gauge(radius=0.5, span=2.0, rough=True)
     point = Point(np.zeros(25), f(np.zeros(25)))
-    measured, _ = drive(signs(notebook(25), point, gauge, 40), f)
+    measured, _ = drive(signs(context(25), point, gauge, 40), f)
     rows = measured.columns(np.arange(25))
     assert np.allclose(measured.centred, rows @ g - (rows @ g).mean())
-    slopes, points = drive(axis_slopes(notebook(25), point, gauge, np.array([3, 4])), f)
+    slopes, points = drive(axis_slopes(context(25), point, gauge, np.array([3, 4])), f)
     assert np.allclose(slopes, g[[3, 4]])
     assert len(points) == 4
-    scanned, points = drive(axis_slopes(notebook(25), point, gauge, np.arange(25), scan=True), f)
+    scanned, points = drive(axis_slopes(context(25), point, gauge, np.arange(25), scan=True), f)
     assert np.allclose(scanned, g - np.median(g))
     assert len(points) == 25
 
@@ -239,7 +239,7 @@ def test_quasi_newton_learns_the_curvature():
     start = Point(np.zeros(5), f(np.zeros(5)))
     solved, points = drive(
         minimise_on(
-            notebook(5),
+            context(5),
             start,
             support,
             gauge=Gauge(radius=1e-7, span=1e-7),
@@ -268,22 +268,22 @@ def test_a_hopeless_solve_is_given_up():
     }
     guess = np.eye(4)
     given_up, few = drive(
-        minimise_on(notebook(4), start, np.arange(4), inverse=guess, goal=-9.0, **settings), f
+        minimise_on(context(4), start, np.arange(4), inverse=guess, goal=-9.0, **settings), f
     )
     assert np.array_equal(given_up.point.x, np.zeros(4))
     assert len(few) == 4
     patient = minimise_on(
-        notebook(4), start, np.arange(4), inverse=1e-3 * guess, goal=5.5, patient=True, **settings
+        context(4), start, np.arange(4), inverse=1e-3 * guess, goal=5.5, patient=True, **settings
     )
     assert np.allclose(drive(patient, f)[0].point.x, 1, atol=1e-4)
     reached, _ = drive(
-        minimise_on(notebook(4), start, np.arange(4), inverse=guess, goal=5.5, **settings), f
+        minimise_on(context(4), start, np.arange(4), inverse=guess, goal=5.5, **settings), f
     )
     assert np.allclose(reached.point.x, 1, atol=1e-4)
 
 
 def test_coordinates_at_a_bound_rest():
-    problem = Problem(notebook(3), np.arange(3), np.zeros(3), np.ones(3))
+    problem = Problem(context(3), np.arange(3), np.zeros(3), np.ones(3))
     x = np.array([0.0, 1.0, 0.5])
     assert np.array_equal(resting(problem, x, np.array([1.0, -1.0, 1.0])), [0, 0, 1])
     assert np.array_equal(resting(problem, x, np.array([-1.0, 1.0, -1.0])), [-1, 1, -1])
@@ -325,7 +325,7 @@ def looked_at_all(f, d, k=3):
     """Look once for candidates where the gradient is dense; return the search and the points."""
     point = Point(np.zeros(d), f(np.zeros(d)))
     search = Search(
-        notebook=notebook(d), operator=Sparse(k), gauge=Gauge(radius=1e-6, span=1e-6), start=point
+        context=context(d), operator=Sparse(k), gauge=Gauge(radius=1e-6, span=1e-6), start=point
     )
     _, points = drive(find_candidates(search, point, np.array([7])), f)
     assert search.exact
@@ -440,7 +440,7 @@ def searching(f, x, k, slopes):
     start = Point(x, f(x))
     gauge = Gauge(radius=1e-6, span=1e-6)
     search = Search(
-        notebook=notebook(x.size), operator=Sparse(k), gauge=gauge, start=start, slopes=slopes
+        context=context(x.size), operator=Sparse(k), gauge=gauge, start=start, slopes=slopes
     )
     return search, start
 
@@ -571,7 +571,9 @@ def test_other_constraints_are_handed_on():
 
 
 def measure(g, count, seed=0):
-    drawn = Drawn(law=RademacherLaw(), key=Key(seed=seed), d=g.size, count=count)
+    drawn = SampledDirections(
+        distribution=RademacherDistribution(), key=Key(seed=seed), d=g.size, count=count
+    )
     rows = np.concatenate([values for _, values in drawn.slices(0, count)])
     return Measurements(((drawn, rows @ g),))
 
@@ -652,21 +654,21 @@ def test_evidence_adds_up_with_the_right_scale():
     assert np.abs(evidence.slopes - g)[known].max() < 5 * noise
 
 
-class Counter(Scripted):
+class Counter(GeneratorAlgorithm):
     """A script that asks three times, so that its state can be looked at."""
 
     def sample(self, seed, n_samples):
         return None
 
-    def script(self, notebook: Notebook):
+    def steps(self, context: SolverContext):
         for i in range(3):
             x = np.array([float(i)])
-            (answer,) = yield self.plan(notebook, x)
-            notebook.move(x, float(answer.values[0]))
-            notebook.explain(f"asked {i}")
+            (answer,) = yield self.plan(context, x)
+            context.move(x, float(answer.values[0]))
+            context.explain(f"asked {i}")
 
-    def plan(self, notebook, x):
-        return Plan(queries=(notebook.query(x),))
+    def plan(self, context, x):
+        return Plan(queries=(context.query(x),))
 
 
 def test_a_script_can_be_taken_up_from_any_state():
@@ -685,7 +687,7 @@ def test_a_script_can_be_taken_up_from_any_state():
     assert state.finished
     assert state.iteration == 3
     assert algorithm.solution(state).value == 1.0
-    assert algorithm.closing(state) is None
+    assert algorithm.final_plan(state) is None
 
 
 def test_a_finished_script_ends_the_run():

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from szoht import Status, minimize
-from szoht.algorithm import PathPoint
 from szoht.algorithms.automatic import AutoPath
 from szoht.algorithms.automatic.path import find_knee
 from szoht.algorithms.automatic.samples import first_size, part, sizes
+from szoht.core.algorithm import PathPoint
 
 
 def truth(rng, d, k):

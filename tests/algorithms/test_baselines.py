@@ -6,7 +6,7 @@ import pytest
 from algorithms.runs import dense, run
 from reference import baselines as naive
 from szoht import AskTell, L1Ball, SoftThreshold, Sparse, algorithms, errors, minimize
-from szoht.queries import Estimate
+from szoht.core.query import Estimate
 from szoht.schedules import Geometric
 from szoht.updates import Adaptive, Momentum
 from szoht.updates.accelerated import inexact_projection

@@ -5,11 +5,11 @@ import pytest
 
 from reference.sparse_rs import share_of, sparse_rs
 from szoht import GroupSparse, SparseBox, algorithms, minimize
-from szoht._random import Key, Purpose
-from szoht.algorithms.corner_search import Held
-from szoht.algorithms.corners import Corners
-from szoht.algorithms.slope_model import NEAREST, SlopeModel, SlopePrior, _solve
-from szoht.algorithms.sparse_rs import exchange, exchange_share
+from szoht.algorithms.vertex.box_vertices import BoxVertices
+from szoht.algorithms.vertex.corner_search import Held
+from szoht.algorithms.vertex.slope_model import NEAREST, SlopeModel, SlopePrior, _solve
+from szoht.algorithms.vertex.sparse_rs import exchange, exchange_share
+from szoht.core.random import Key, Purpose
 from szoht.errors import ParameterError
 
 LOW = -np.linspace(0.2, 1.0, 12)
@@ -303,7 +303,7 @@ def test_the_window_forgets_high_values_but_none_of_the_newest():
 
 def test_corners_of_groups():
     operator = GroupSparse(k=1, groups=[0, 1, 0, 1], low=[-1.0, 0, -0.2, -3], high=[0.5, 2, 0.7, 1])
-    corners = Corners.of(operator, 4)
+    corners = BoxVertices.of(operator, 4)
     assert corners.coordinates(np.array([1])).tolist() == [1, 3]
     assert corners.per_unit(np.array([1.0, 2, 3, 4])).tolist() == [4, 6]
     assert corners.far.tolist() == [-1, 2, 0.7, -3]
@@ -398,7 +398,7 @@ def test_an_exchange_lowers_the_model_as_much_as_any_of_its_size():
     rng = np.random.default_rng(7)
     slopes, units = rng.standard_normal(20_000), rng.permutation(20_000)[:2_000]
     search = algorithms.corner_search(constraint=SparseBox(2_000, low=-1.0, high=1.0))
-    corners = Corners.of(search.operator, 20_000)
+    corners = BoxVertices.of(search.operator, 20_000)
     x = np.zeros(20_000)
     x[units] = rng.choice([-1.0, 1.0], 2_000)
     # some of them are better than any that could come in

@@ -6,10 +6,10 @@ import pytest
 from algorithms.runs import dense
 from reference import baselines as naive
 from szoht import AskTell, Minibatch, algorithms, errors, minimize
-from szoht._random import Key
+from szoht.core.query import Answer
+from szoht.core.random import Key
 from szoht.estimators import SARAH, SVRG, Coordinate, MemoryTable, Sphere
 from szoht.estimators.anchored import Anchor
-from szoht.queries import Answer
 
 N, D, K, T = 6, 11, 3, 9
 
@@ -234,7 +234,7 @@ def test_the_table_is_sparse():
     plan = estimator.plan(x, np.arange(7), None, Key(seed=0))
     estimate, table = estimator.combine(plan, answers(plan, lambda p, s: p.sum(axis=1)), None)
     numbers = sum(
-        entry.values.size + entry.weights.size + len(entry.directions.__dict__["_kept"])
+        entry.values.size + entry.weights.size + len(entry.directions.__dict__["_cache"])
         for entry in table.entries
     )
     assert numbers == 7 * (3 + 4)

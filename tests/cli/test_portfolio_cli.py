@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from szoht import minimize
 from szoht.cli.app import app
-from szoht.errors import DataError
+from szoht.errors import DataError, DataWarning
 from szoht.problems import read_prices, read_returns
 
 D, T = 6, 120
@@ -112,6 +113,123 @@ def test_files_as_spreadsheets_write_them(tmp_path):
     assert np.allclose(assets.returns, [[0.5, 0.125], [1.0, -1 / 3]])
     file.write_text('\ufeff"A, quoted",B,C\n1,2,3\n2,3,5\n', encoding="utf-8")
     assert read_returns(file).names == ("B", "C")
+
+
+DATES = ["2024-01-31", "2024-02-29", "2024-03-28", "2024-04-30"]
+
+
+def dated(path, dates, values=(1, 2, 3, 5), separator=","):
+    """Write prices of two assets, one of which falls while the other rises."""
+    rows = [[date, str(value), str(30 - value)] for date, value in zip(dates, values, strict=True)]
+    path.write_text("\n".join(separator.join(row) for row in [["date", "A", "B"], *rows]))
+    return path
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        DATES,
+        ["31.01.2024", "29.02.2024", "28.03.2024", "30.04.2024"],
+        ["1/31/24", "2/29/24", "3/28/24", "4/30/24"],
+        ["31-Jan-2024", "29-Feb-2024", "28-Mar-2024", "30-Apr-2024"],
+        ["2024-01-31 09:00:00+01:00", "2024-02-29 09:00:00+01:00", "2024-03-28", "2024-04-30"],
+        ["01/02/2024", "01/03/2024", "01/04/2024", "01/05/2024"],
+        ["Jan 2024", "Feb 2024", "Mar 2024", "Apr 2024"],
+        ["7", "8", "9", "10"],
+    ],
+)
+@pytest.mark.parametrize("order", [(3, 2, 1, 0), (2, 0, 3, 1)])
+def test_rows_are_sorted_by_date_and_that_is_said(tmp_path, dates, order):
+    ascending = read_prices(dated(tmp_path / "up.csv", dates))
+    values = np.array([1, 2, 3, 5])[list(order)]
+    file = dated(tmp_path / "other.csv", [dates[i] for i in order], values)
+    with pytest.warns(DataWarning, match=r"other\.csv: the rows are .*; they were sorted") as noted:
+        other = read_prices(file)
+    assert ("newest first" in str(noted[0].message)) == (order == (3, 2, 1, 0))
+    assert np.array_equal(other.returns, ascending.returns)
+    assert (ascending.returns[:, 0] > 0).all()
+
+
+def test_a_note_on_standard_error_says_that_rows_were_sorted(tmp_path):
+    file = dated(tmp_path / "down.csv", DATES[::-1], (5, 3, 2, 1))
+    done = run(file, "-k", 1, "--json", "--no-frontier", "--budget", 50)
+    assert done.exit_code == 0, done.output
+    assert "newest first; they were sorted" in done.stderr
+    json.loads(done.stdout)
+
+
+def test_labels_that_are_no_dates_keep_the_order_of_the_file(tmp_path):
+    assets = read_prices(dated(tmp_path / "labels.csv", ["week z", "week y", "week x", "week x"]))
+    assert (assets.returns[:, 0] > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("dates", "message"),
+    [
+        ([*DATES[:3], DATES[1]], "line 5: the date '2024-02-29' is also that of"),
+        (["2024-01-31", "2024-02-29", "2024-03-28", "Total"], "line 5: 'Total' is no date"),
+        (["start", *DATES[1:]], "line 2: 'start' is no date like the last"),
+        (["01/02/2024", "02/01/2024", "03/03/2024", "04/04/2024"], "day/month or as month/day"),
+    ],
+)
+def test_dates_that_make_no_order_are_refused(tmp_path, dates, message):
+    with pytest.raises(DataError) as caught:
+        read_prices(dated(tmp_path / "odd.csv", dates))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_other_separators(tmp_path, separator):
+    plain = read_prices(dated(tmp_path / "a.csv", DATES))
+    assert np.array_equal(
+        read_prices(dated(tmp_path / "b.csv", DATES, separator=separator)).returns, plain.returns
+    )
+
+
+def test_a_decimal_comma_comes_with_semicolons(tmp_path):
+    plain = read_prices(dated(tmp_path / "a.csv", DATES, (1, 1.5, 2, 2.5)))
+    text = dated(tmp_path / "b.csv", DATES, (1, 1.5, 2, 2.5), ";").read_text().replace(".", ",")
+    (tmp_path / "b.csv").write_text(text)
+    assert np.array_equal(read_prices(tmp_path / "b.csv").returns, plain.returns)
+
+
+def test_names_may_contain_anything(tmp_path):
+    names = ['A "class" fund, Ltd', "[/x]", "\x1b[31mred", "D", "E", "F"]
+    file = write(tmp_path / "returns.csv", returns(), names)
+    done = run(
+        file, "--returns", "-k", 6, "--no-frontier", "--budget", 500, "--out", tmp_path / "out"
+    )
+    assert done.exit_code == 0, done.output
+    assert "[/x]" in done.output
+    assert r"\x1b[31mred" in done.output
+    rows = list(csv.reader((tmp_path / "out" / "weights.csv").read_text().splitlines()))
+    assert rows[0] == ["asset", "weight"]
+    assert sorted(name for name, _ in rows[1:]) == sorted(names)
+    assert sum(float(weight) for _, weight in rows[1:]) == pytest.approx(1)
+
+
+def test_all_queries_are_counted_and_the_budget_is_per_start(prices, monkeypatch):
+    spent = []
+
+    def counting(*arguments, **settings):
+        result = minimize(*arguments, **settings)
+        spent.append(result.nfev)
+        return result
+
+    monkeypatch.setattr("szoht.applications.portfolio.frontier.minimize", counting)
+    done = run(prices, "-k", 2, "--json", "--budget", 300)
+    report = json.loads(done.stdout)
+    assert report["total_queries"] == sum(spent)
+    assert max(spent) <= 300 < report["queries"] <= 900
+    shown = run(prices, "-k", 2, "--no-frontier", "--budget", 300, "--out", prices.parent / "out")
+    assert f"{report['queries']:,} queries for this portfolio" in shown.output
+
+
+def test_a_bad_folder_is_named_before_anything_is_solved(prices, monkeypatch):
+    monkeypatch.setattr("szoht.cli.portfolio._solve", lambda *_, **__: pytest.fail("too late"))
+    done = run(prices, "-k", 2, "--out", prices / "folder")
+    assert done.exit_code == 2
+    assert "`out` must be in an existing folder" in " ".join(done.output.replace("│", " ").split())
 
 
 BROKEN = [

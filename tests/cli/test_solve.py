@@ -128,7 +128,7 @@ def test_the_start_may_come_from_a_file(szoht, tmp_path):
     [
         (["simulator_for_cli", "--dim", 3, "-k", 1], "must read"),
         (["nowhere:fun", "--dim", 3, "-k", 1], "cannot be"),
-        (["simulator_for_cli:fin", "--dim", 3, "-k", 1], "'fin'"),
+        (["simulator_for_cli:fin", "--dim", 3, "-k", 1], "which has no 'fin'."),
         (["simulator_for_cli:number", "--dim", 3, "-k", 1], "must be callable"),
         (["simulator_for_cli:fun", "-k", 1], "--dim and --x0"),
         (["simulator_for_cli:fun", "--dim", 0, "-k", 1], "`dim`"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from szoht import Full, Minibatch, Seeds, algorithms, minimize
-from szoht.composite import Composite
+from szoht.algorithms.composite import Composite
 from szoht.estimators import Coordinate, Exact, Gaussian, Sphere
 from szoht.operators import (
     Box,

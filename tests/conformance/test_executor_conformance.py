@@ -5,8 +5,8 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 
+from szoht.evaluation.executors.local import SerialPool
 from szoht.executors import Dask, Processes, Ray, Serial, Threads
-from szoht.executors.serial import SerialCrew
 from szoht.testing import check_executor
 
 
@@ -41,14 +41,14 @@ class Rounded(Serial):
     """Answers in single precision, as something on the way might."""
 
     def open(self, objective):
-        class Crew(SerialCrew):
-            def wait(self, seconds):
-                (report,) = super().wait(seconds)
-                for answer in report.answers:
-                    answer.values[:] = answer.values.astype("f4")
-                return [report]
+        class Pool(SerialPool):
+            def submit(self, task):
+                future = super().submit(task)
+                for part in future.result():
+                    part.values[:] = part.values.astype("f4")
+                return future
 
-        return Crew(objective)
+        return Pool(objective)
 
 
 def test_the_check_finds_an_executor_that_changes_bits():

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from szoht._random import Key
+from szoht.core.query import Answer
+from szoht.core.random import Key
 from szoht.estimators import Gaussian, Sphere
-from szoht.queries import Answer
 from szoht.testing.estimators import linear_answers
 
 D, S, N = 20, 5, 6_000

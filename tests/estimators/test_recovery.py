@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from reference import compressed_sensing as naive
-from szoht._random import Key
-from szoht.directions import CACHE_BYTES
+from szoht.core.directions import CACHE_BYTES
+from szoht.core.query import Answer
+from szoht.core.random import Key
 from szoht.errors import ParameterError, ParameterTypeError
-from szoht.estimators import cosamp as cosamp_module
 from szoht.estimators.adaptive_recovery import AdaptiveRecovery
-from szoht.estimators.cosamp import GramRows, cosamp, least_squares
+from szoht.estimators.sensing import cosamp as cosamp_module
+from szoht.estimators.sensing.cosamp import GramRows, cosamp, least_squares
 from szoht.estimators.sparse_recovery import SignRows, SparseRecovery, default_measurements
-from szoht.queries import Answer
 
 
 def sparse_vector(rng, d, s):

@@ -1,18 +1,79 @@
 """The OR-Library's files: facts about the real ones, and every way in which one can be broken."""
 
+import hashlib
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from reference.orlib_files import lines_of, market, needs_orlib
-from szoht.errors import DataError
-from szoht.problems import load_frontier, load_market, portfolio, read_market
+from reference.orlib_files import ORLIB, integers, lines_of, market, needs_orlib
+from szoht.errors import DataError, DataNotFoundError
+from szoht.problems import data, load_frontier, load_market, orlib, portfolio, read_market
 from szoht.problems.supports import on_supports
 
 SIZES = {"port1": 31, "port2": 85, "port3": 89, "port4": 98, "port5": 225}
 
 
+@pytest.fixture
+def offline(monkeypatch):
+    """Leave nothing but the package: no folder of data, no cache, no download."""
+    monkeypatch.delenv("SZOHT_DATA", raising=False)
+    monkeypatch.setattr(data, "fetch", None)
+    monkeypatch.setattr(data, "_download", None)
+
+
+def test_the_packed_file_is_the_one_that_was_compared_with_the_originals():
+    digest = hashlib.sha256(orlib.PACKED.read_bytes()).hexdigest()
+    assert digest == "d90d68c0d024f666e1b40069b882006afddff690dd5623262e47a43028cf3503"
+    assert "J E Beasley" in orlib.PACKED.with_suffix(".LICENSE").read_text()
+
+
 @needs_orlib
+def test_every_printed_digit_is_packed():
+    expected = integers(ORLIB)
+    with np.load(orlib.PACKED) as packed:
+        assert set(packed) == set(expected)
+        for name, numbers in expected.items():
+            assert np.array_equal(packed[name], numbers), name
+
+
+@needs_orlib
+@pytest.mark.parametrize("name", SIZES)
+def test_the_package_and_the_originals_give_the_same_bits(name, offline):
+    packed, original = load_market(name), load_market(name, ORLIB)
+    assert packed.names == original.names
+    assert np.array_equal(packed.mean, original.mean)
+    assert np.array_equal(packed.covariance, original.covariance)
+    assert not packed.covariance.flags.writeable
+    frontier = load_frontier(name)
+    assert np.array_equal(frontier, load_frontier(name, ORLIB))
+    assert not frontier.flags.writeable
+
+
+def test_numbers_of_the_files_as_they_are_printed(offline):
+    """The first and last of port1.txt and portef1.txt; they hold where the originals are not."""
+    assets = load_market("port1")
+    assert assets.mean[0] == 0.001309
+    assert assets.deviation[0] == pytest.approx(0.043208, rel=1e-15)
+    correlation = assets.covariance / np.outer(assets.deviation, assets.deviation)
+    assert correlation[0, 1] == correlation[1, 0] == pytest.approx(0.562289, rel=1e-15)
+    assert load_frontier("port1")[0].tolist() == [0.010865, 0.004775501]
+
+
+def test_a_path_comes_before_the_variable_and_that_before_the_package(tmp_path, monkeypatch):
+    for folder, n in (("path", 3), ("variable", 4)):
+        (tmp_path / folder / "orlib").mkdir(parents=True)
+        (tmp_path / folder / "orlib" / "port1.txt").write_text("\n".join(lines_of(*market(n))))
+        (tmp_path / folder / "orlib" / "portef1.txt").write_text(".01 .02\n" * n)
+    monkeypatch.setenv("SZOHT_DATA", str(tmp_path / "variable"))
+    for path, n in ((tmp_path / "path", 3), (None, 4)):
+        assert load_market("port1", path).mean.size == n
+        assert len(load_frontier("port1", path)) == n
+    assert load_market("port2").mean.size == SIZES["port2"]  # which the folder does not have
+    with pytest.raises(DataNotFoundError, match="a folder without it"):
+        load_market("port2", tmp_path / "path")
+
+
 @pytest.mark.parametrize(("name", "size"), SIZES.items())
 def test_counts(name, size):
     assets = load_market(name)
@@ -23,7 +84,6 @@ def test_counts(name, size):
     assert load_frontier(name).shape == (2000, 2)
 
 
-@needs_orlib
 @pytest.mark.parametrize(
     ("name", "ones", "dense", "sparse"),
     [
@@ -45,7 +105,6 @@ def test_known_values_of_the_papers_objective(name, ones, dense, sparse):
     assert problem.best_support.size == 10
 
 
-@needs_orlib
 def test_the_best_portfolio_known_is_given_in_either_form():
     """In the convex form at the length where F is least, which lies along the same ray."""
     raw, convex = (portfolio("port5", form=form) for form in ("raw", "convex"))
@@ -57,7 +116,6 @@ def test_the_best_portfolio_known_is_given_in_either_form():
     assert raw.settings["step_size"] == 1.0
 
 
-@needs_orlib
 @pytest.mark.parametrize(
     "other",
     [
@@ -75,7 +133,6 @@ def test_the_best_portfolio_of_another_problem_is_not_known(other):
     assert portfolio("port5", **other).best is None
 
 
-@needs_orlib
 @pytest.mark.parametrize("name", ["port1", "port2"])
 def test_long_only_minimum_variance_is_where_the_frontier_ends(name):
     """An independent program, on the same numbers, against the last line of portef."""

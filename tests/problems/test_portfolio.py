@@ -10,10 +10,10 @@ from scipy.optimize import minimize
 import szoht
 from reference.orlib_files import lines_of, market
 from reference.portfolios import best_portfolio, cvar, smooth
+from szoht.applications.portfolio.frontier import Solver, numbers_of_assets, returns_to_try
 from szoht.errors import DataError, ParameterError
 from szoht.problems import from_returns, portfolio, read_market
 from szoht.problems.assets import Assets
-from szoht.problems.frontier import Solver, numbers_of_assets, returns_to_try
 from szoht.problems.supports import on_supports
 from szoht.problems.tail_risk import NormalTail, TailRisk
 

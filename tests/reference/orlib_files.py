@@ -1,6 +1,7 @@
-"""Small OR-Library files, made for a test."""
+"""The OR-Library's original files where they are at hand, and small ones made for a test."""
 
 import os
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,38 @@ ORLIB = next(
     None,
 )
 
-needs_orlib = pytest.mark.skipif(
-    ORLIB is None, reason="no folder of SZOHT_DATA has the OR-Library files (orlib/port1.txt)"
-)
+
+def needs_orlib(test):
+    """Mark a test that compares with the original files, which are not in the package."""
+    reason = "no folder of SZOHT_DATA has the OR-Library files (orlib/port1.txt)"
+    return pytest.mark.data(pytest.mark.skipif(ORLIB is None, reason=reason)(test))
+
+
+def integers(folder):
+    """Return the arrays of the package's ``orlib.npz``, from the digits of the original files.
+
+    ``np.savez_compressed("orlib.npz", **integers(folder))`` makes that file. Frontiers are kept as
+    differences of consecutive lines, which are smaller numbers.
+    """
+    arrays = {}
+    for i in range(1, 6):
+        (count,), *rows = _digits(folder / f"port{i}.txt", decimals=6)
+        n = count // 10**6
+        pairs = [row[2] for row in rows[n:] if row[0] < row[1]]  # sorted by i, then by j
+        frontier = np.array(_digits(folder / f"portef{i}.txt", decimals=10))
+        arrays |= {
+            f"port{i}_mean": np.array([row[0] for row in rows[:n]], dtype=np.int32),
+            f"port{i}_deviation": np.array([row[1] for row in rows[:n]], dtype=np.int32),
+            f"port{i}_correlation": np.array(pairs, dtype=np.int32),
+            f"port{i}_frontier": np.diff(frontier, axis=0, prepend=0).astype(np.int32),
+        }
+    return arrays
+
+
+def _digits(file, decimals):
+    """Return each line's numbers as integers in units of the last decimal, by decimal digits."""
+    rows = [line.split() for line in file.read_text().splitlines() if line.strip()]
+    return [[int(Decimal(word).scaleb(decimals)) for word in row] for row in rows]
 
 
 def market(n=4, seed=0):

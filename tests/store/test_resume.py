@@ -1,5 +1,6 @@
 """`minimize(store=...)` and `resume`: identity, refusals, raised limits, interruptions, no room."""
 
+import functools
 import sqlite3
 from contextlib import closing
 
@@ -8,6 +9,7 @@ import pytest
 
 import szoht
 from szoht import SparseBox, algorithms
+from szoht.algorithms.registry import REVISIONS
 from szoht.errors import (
     ParameterError,
     ParameterTypeError,
@@ -255,13 +257,33 @@ def test_another_function_or_algorithm_is_refused_and_the_file_untouched(store):
     assert not store.with_name("nothing.db").exists()
 
 
-def test_another_version_is_refused(store, monkeypatch):
-    szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **SETTINGS)
-    before = store.read_bytes()
+def test_another_version_alone_changes_nothing(store, monkeypatch):
+    first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **SETTINGS)
     monkeypatch.setattr("szoht.store.settings.__version__", "9.9")
-    with pytest.raises(RunMismatchError, match=r"the run was made by szoht .* and this is 9\.9"):
+    assert_same(szoht.resume(store, fun), first)
+
+
+@pytest.mark.parametrize(
+    ("method", "name"), [("auto", "auto"), ("szoht", "sphere"), ("szoht", "composite")]
+)
+def test_another_revision_is_refused(store, monkeypatch, method, name):
+    settings = SETTINGS | {"method": method, "options": {}}
+    first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **settings)
+    before = store.read_bytes()
+    monkeypatch.setitem(REVISIONS, name, 2)
+    with pytest.raises(
+        RunMismatchError, match=f"revision 1 of '{name}', and this is revision 2.*Install szoht=="
+    ):
         szoht.resume(store, fun)
     assert store.read_bytes() == before
+    with szoht.Store(store) as file:
+        assert file.runs()[0].best == first.fun
+        assert file.snapshot(first.run).best.value == first.fun
+    second = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **settings)
+    assert_same(szoht.resume(store, fun, run=second.run), second)
+    monkeypatch.setitem(REVISIONS, name, 1)
+    with pytest.raises(RunMismatchError, match=f"revision 2 of '{name}', and this is revision 1"):
+        szoht.resume(store, fun, run=second.run)
 
 
 def test_numbers_that_come_out_differently_are_noticed(store, monkeypatch):
@@ -276,14 +298,24 @@ def test_numbers_that_come_out_differently_are_noticed(store, monkeypatch):
 
 def test_a_state_that_comes_out_differently_is_noticed(store, monkeypatch):
     first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **SETTINGS)
-    look = szoht.composite.Composite._note
+    note = szoht.algorithms.composite.Composite._note
     monkeypatch.setattr(
-        szoht.composite.Composite,
+        szoht.algorithms.composite.Composite,
         "_note",
-        lambda self, state, point: look(self, state, point._replace(exact=False)),
+        lambda self, state, point: note(self, state, point._replace(value=point.value - 1e-9)),
     )
     with pytest.raises(RunMismatchError, match="has come to another state"):
         szoht.resume(store, fun, run=first.run)
+
+
+def test_what_is_only_said_about_a_state_is_not_compared(store, monkeypatch):
+    settings = SETTINGS | {"method": "auto", "options": {}}
+    first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **settings)
+    monkeypatch.setattr(
+        szoht.algorithms.generator.SolverContext, "explain", lambda self, line: None
+    )
+    assert first.explain
+    assert_same(szoht.resume(store, fun), first)
 
 
 def test_a_run_has_one_owner(store):
@@ -357,3 +389,46 @@ def test_many_runs_in_one_store(store):
         szoht.minimize(fun, np.zeros(D), store=3, **SETTINGS)
     with pytest.raises(StoreError, match="in a folder that exists"):
         szoht.minimize(fun, np.zeros(D), store=store.parent / "no" / "runs.db", **SETTINGS)
+
+
+@pytest.mark.parametrize("scipy", [False, True])
+def test_a_sparse_start(store, scipy):
+    start = szoht.SparseVector(10**6, [3, 77_777], [0.5, -1.0])
+    start = start.tocoo() if scipy else start
+    wanted = np.array([3, 17, 500_000])
+
+    def function(x):
+        return float(((x[wanted] - [1.0, -2.0, 3.0]) ** 2).sum()) + float(x[77_777] ** 2)
+
+    settings = {"k": 4, "method": "sketch_ht", "max_queries": 2000, "rng": 0}
+    whole = szoht.minimize(Counted(function), start, **settings)
+    broken = Counted(function, stop_at=whole.counts.points // 2)
+    first = szoht.minimize(broken, start, store=store, **settings)
+    again = Counted(function)
+    second = szoht.resume(store, again)
+    assert isinstance(second.x, szoht.SparseVector)
+    assert np.array_equal(second.x, whole.x)
+    assert (second.fun, second.nfev, second.nit) == (whole.fun, whole.nfev, whole.nit)
+    assert broken.calls - 1 + again.calls == whole.counts.points
+    szoht.resume(store, Counted(function, stop_at=1), run=first.run)  # compares the snapshot
+    with szoht.Store(store) as file:
+        assert np.array_equal(file.snapshot(first.run).best.x, file.snapshot(first.run).best.x)
+        assert file.runs()[0].d == 10**6
+
+
+def scaled(x, scale, shift=0.0):
+    return float(((scale * x - TARGET - shift) ** 2).sum())
+
+
+def test_other_arguments_of_a_partial_are_refused(store):
+    one = functools.partial(scaled, scale=np.ones(D))
+    first = szoht.minimize(one, np.zeros(D), max_queries=100, store=store, **SETTINGS)
+    again = functools.partial(scaled, scale=np.ones(D))
+    assert_same(szoht.resume(store, again, run=first.run), first)
+    for other_one in (
+        functools.partial(scaled, scale=np.full(D, 2.0)),
+        functools.partial(scaled, scale=np.ones(D), shift=1.0),
+        scaled,
+    ):
+        with pytest.raises(RunMismatchError, match="`fun` must be the function"):
+            szoht.resume(store, other_one, run=first.run, max_queries=300)

@@ -7,7 +7,6 @@ from pathlib import Path
 from problems.base import Problem, Unavailable
 
 import szoht.problems
-from szoht.errors import DataNotFoundError
 from szoht.problems import Portfolio, portfolio
 from szoht.problems.orlib import NAMES
 
@@ -21,11 +20,8 @@ GAP = 0.05
 
 @cache
 def load(name: str, k: int) -> Portfolio:
-    """Return the library's problem, or say that its data is not here."""
-    try:
-        return portfolio(name, k=k, form="raw")
-    except DataNotFoundError as error:
-        raise Unavailable(f"{name}.txt is not on this machine: {error}") from error
+    """Return the library's problem."""
+    return portfolio(name, k=k, form="raw")
 
 
 def _problem(name: str) -> Problem:

@@ -26,15 +26,15 @@ STEPS = (0.01, 0.1, 0.3, 0.5, 1.0, 3.0)
 
 
 def run(problem: Problem, seed: int, budget: int, ask: Ask) -> None:
-    setting = _setting(problem)
+    setting = _setting(problem, min(budget, problem.budget, TUNING_BUDGET))
     ask.start()
     solve(ask, "szoht", seed, budget, options=setting)
 
 
-def _setting(problem: Problem) -> dict[str, Any]:
-    kept = Path(os.environ.get("PEERS_TUNED", ".")) / f"tuned-{problem.name}.json"
+def _setting(problem: Problem, budget: int) -> dict[str, Any]:
+    kept = Path(os.environ.get("PEERS_TUNED", ".")) / f"tuned-{problem.name}-{budget}.json"
     if not kept.exists():
-        setting = min(_grid(problem), key=lambda options: _score(problem, options))
+        setting = min(_grid(problem), key=lambda options: _score(problem, budget, options))
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps(setting))
     tuned: dict[str, Any] = json.loads(kept.read_text())
@@ -47,8 +47,8 @@ def _grid(problem: Problem) -> list[dict[str, Any]]:
     return [{"q": q, "step_size": step, "mu": problem.radius} for q in directions for step in STEPS]
 
 
-def _score(problem: Problem, options: dict[str, Any]) -> tuple[float, float]:
-    ask = Ask(problem, TUNING_SEED, min(problem.budget, TUNING_BUDGET), TUNING_SECONDS)
+def _score(problem: Problem, budget: int, options: dict[str, Any]) -> tuple[float, float]:
+    ask = Ask(problem, TUNING_SEED, budget, TUNING_SECONDS)
     with suppress(Stop):
         solve(ask, "szoht", TUNING_SEED, ask.budget, options=options)
     return (float("inf") if ask.solved_at is None else ask.solved_at), ask.best

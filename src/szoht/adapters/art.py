@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from szoht.applications.attack import AttackResult, AttackResults, attack
 from szoht.errors import MissingExtraError, ParameterError
-from szoht.problems.attack import AttackResult, AttackResults, attack
 from szoht.types import Vector
 
 try:
@@ -33,14 +33,14 @@ class FewPixelAttack(EvasionAttack):  # type: ignore[misc, no-any-unimported, un
     estimator : art.estimators.BaseEstimator
         A classifier of the toolbox, with ``clip_values``; only its ``predict`` is used.
     targeted : bool
-        Whether the labels given to ``generate`` are the classes to be led to.
+        Whether the labels given to ``generate`` are the target classes.
     settings
         Everything else that `szoht.attack` takes, such as ``k``, ``unit`` and ``max_queries``.
 
     Attributes
     ----------
     results : AttackResults
-        Of the last call of ``generate``.
+        Of the last call of ``generate``, even if Ctrl-C ended it.
     """
 
     attack_params = (*EvasionAttack.attack_params, "settings")
@@ -55,13 +55,13 @@ class FewPixelAttack(EvasionAttack):  # type: ignore[misc, no-any-unimported, un
             raise ParameterError("the estimator must have `clip_values`, the range of its inputs.")
 
     def generate(self, x: Vector, y: Vector | None = None, **kwargs: Any) -> Vector:
-        """Return the adversarial images; those that were not led astray are returned unchanged."""
+        """Return the adversarial images; where the attack failed, the original."""
         answers = np.argmax(self.estimator.predict(x), axis=1)
         given = None if y is None else np.asarray(y)
         if given is not None and given.ndim == ONE_HOT:
             given = np.argmax(given, axis=1)
         if self._targeted and given is None:
-            raise ParameterError("a targeted attack needs `y`, the classes to be led to.")
+            raise ParameterError("a targeted attack needs `y`, the target classes.")
         labels = answers if given is None or self._targeted else given
         low, high = (float(np.max(bound)) for bound in self.estimator.clip_values)
         settings = {"low": low, "high": high, **self.settings, **kwargs}
@@ -75,6 +75,9 @@ class FewPixelAttack(EvasionAttack):  # type: ignore[misc, no-any-unimported, un
             results.append(
                 attack(self.estimator.predict, image, int(label), target=target, **settings)
             )
+            if results[-1].interrupted:
+                self.results = AttackResults(results, not_tried=len(x) - len(results))
+                raise KeyboardInterrupt
         self.results = AttackResults(results)
         changed = [
             result.adversarial if result.success else image

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from szoht.applications.attack import AttackResult, AttackResults, attack
 from szoht.errors import MissingExtraError, ParameterTypeError
-from szoht.problems.attack import AttackResult, AttackResults, attack
 
 try:
     import eagerpy
@@ -32,7 +32,7 @@ class FewPixelAttack(MinimizationAttack):  # type: ignore[misc, no-any-unimporte
     Attributes
     ----------
     results : AttackResults
-        Of the last call.
+        Of the last call, even if Ctrl-C ended it.
     """
 
     distance = LpDistance(0)
@@ -50,7 +50,7 @@ class FewPixelAttack(MinimizationAttack):  # type: ignore[misc, no-any-unimporte
         early_stop: float | None = None,
         **kwargs: Any,
     ) -> Any:
-        """Return the adversarial images; those that were not led astray are returned unchanged."""
+        """Return the adversarial images; where the attack failed, the original."""
         del early_stop
         images, restore = astensor_(inputs)
         labels, targets = _classes(get_criterion(criterion), model, images)
@@ -67,6 +67,9 @@ class FewPixelAttack(MinimizationAttack):  # type: ignore[misc, no-any-unimporte
         results: list[AttackResult] = []
         for image, label, target in zip(images.numpy(), labels, targets, strict=True):
             results.append(attack(predict, image, int(label), target=target, **settings))
+            if results[-1].interrupted:
+                self.results = AttackResults(results, not_tried=len(images) - len(results))
+                raise KeyboardInterrupt
         self.results = AttackResults(results)
         changed = [
             result.adversarial if result.success else image
@@ -76,7 +79,7 @@ class FewPixelAttack(MinimizationAttack):  # type: ignore[misc, no-any-unimporte
 
 
 def _classes(criterion: Any, model: Any, images: Any) -> tuple[Any, Any]:
-    """Return the true classes, and those to be led to, or None for each."""
+    """Return the true classes, and the target classes, or None for each."""
     if isinstance(criterion, Misclassification):
         return criterion.labels.numpy(), [None] * len(images)
     if isinstance(criterion, TargetedMisclassification):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from szoht.algorithm import Algorithm
+from szoht.core.algorithm import Algorithm
 from szoht.errors import ParameterError
 from szoht.operators import Operator, SparseBox
-from szoht.optimize import minimize
 from szoht.result import Progress
+from szoht.run.minimize import minimize
 from szoht.types import Vector
 
 if TYPE_CHECKING:

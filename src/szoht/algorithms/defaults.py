@@ -2,7 +2,7 @@
 
 import math
 
-from szoht.composite import Search, Update
+from szoht.core.parts import SearchUpdate, Update
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.estimators import Gaussian, Sphere
 from szoht.operators import L1Ball, Operator, Sparse
@@ -110,7 +110,7 @@ def pick_operator(k: int | None, constraint: Operator | None) -> Operator:
     return constraint
 
 
-def pick_update(operator: Operator, step_size: Scheduled | None) -> Update | Search:
+def pick_update(operator: Operator, step_size: Scheduled | None) -> Update | SearchUpdate:
     """Return a fixed step, or a line search where none is given."""
     if step_size is None:
         return LineSearch(operator=operator)

@@ -1,9 +1,9 @@
 """Hybrid zeroth-order hard thresholding: more and more directions."""
 
-from szoht._validate import check_real
+from szoht.algorithms.composite import Composite
 from szoht.algorithms.defaults import default_directions, pick_operator
 from szoht.algorithms.szoht import szoht
-from szoht.composite import Composite
+from szoht.core.validation import check_real
 from szoht.operators import Operator
 from szoht.samplers import Full, Sampler
 from szoht.schedules import Geometric, Scheduled

@@ -1,7 +1,7 @@
 """IHT and StoIHT: hard thresholding with true gradients, the first-order references."""
 
+from szoht.algorithms.composite import Composite
 from szoht.algorithms.defaults import pick_operator, pick_update
-from szoht.composite import Composite
 from szoht.estimators import Exact
 from szoht.operators import Operator
 from szoht.samplers import Full, Minibatch, Sampler
@@ -28,7 +28,7 @@ def iht(
         Another set or penalty in place of ``Sparse(k)``.
     step_size : float or Schedule
         eta, > 0; 1 / L in theory; by default found by line search.
-    iterate : {"best", "last", "average"}
+    iterate : {"best", "last", "average", "random"}
         Which point is returned.
 
     Notes
@@ -65,7 +65,7 @@ def stoiht(
         search on the iteration's own sample.
     sampler : Sampler
         One component at a time by default; a block of them is `Minibatch` of that size.
-    iterate : {"last", "best", "average"}
+    iterate : {"last", "best", "average", "random"}
         Which point is returned.
 
     Notes

@@ -1,35 +1,36 @@
 """Algorithms by name, and how `minimize` makes one from what the user gave."""
 
+import difflib
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from szoht._validate import check_integer
-from szoht.algorithm import Algorithm
 from szoht.algorithms.auto import auto as auto2
 from szoht.algorithms.automatic import auto
-from szoht.algorithms.corner_search import corner_search
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.hzo_ht import hzo_ht
 from szoht.algorithms.iht import iht, stoiht
 from szoht.algorithms.momentum_szoht import momentum_szoht
 from szoht.algorithms.rspgf import rspgf
 from szoht.algorithms.sketch_ht import sketch_ht
-from szoht.algorithms.sparse_rs import sparse_rs
 from szoht.algorithms.szoht import szoht
 from szoht.algorithms.truncated_zsgd import truncated_zsgd
 from szoht.algorithms.variance_reduced import saga_szht, sarah_szht, vr_szht
+from szoht.algorithms.vertex.corner_search import corner_search
+from szoht.algorithms.vertex.sparse_rs import sparse_rs
 from szoht.algorithms.zo_adamm import zo_adamm
 from szoht.algorithms.zo_projected_gradient import zo_projected_gradient
 from szoht.algorithms.zoro import ada_zoro, zoro
 from szoht.algorithms.zscg import zscg
+from szoht.core.algorithm import Algorithm
+from szoht.core.sparse_vector import SparseVector
+from szoht.core.validation import check_integer
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.operators import Operator
 from szoht.samplers import Full, Minibatch, Seeds
-from szoht.sparse_vector import SparseVector
 from szoht.types import Vector
 
-__all__ = ["METHODS", "build"]
+__all__ = ["METHODS", "REVISIONS", "build", "revision"]
 
 METHODS: dict[str, Callable[..., Algorithm]] = {
     "ada_zoro": ada_zoro,
@@ -54,7 +55,19 @@ METHODS: dict[str, Callable[..., Algorithm]] = {
     "zscg": zscg,
 }
 
+REVISIONS: dict[str, int] = {"auto": 1, "auto_path": 1}
+"""Of algorithms and their parts, by the names under which they are stored; 1 if not listed.
+
+Raise the number with every change after which the same seed asks other points: stored runs of the
+revision before can then be read, and not resumed.
+"""
+
 DEFAULT_BATCH = 32
+
+
+def revision(name: str) -> int:
+    """Return the revision of a stored algorithm or part."""
+    return REVISIONS.get(name, 1)
 
 
 def build(
@@ -73,7 +86,10 @@ def build(
         return _as_given(method, k=k, constraint=constraint, options=options)
     if method not in METHODS:
         known = ", ".join(repr(name) for name in METHODS)
-        raise ParameterError(f"`method` must be one of {known}, or an algorithm; got {method!r}.")
+        raise ParameterError(
+            f"`method` must be the name of a method, or an algorithm; got method={method!r}."
+            f"{_suggestion(method, METHODS)} The names are {known}."
+        )
     if method in ("auto", "auto2") and isinstance(x0, SparseVector):
         method = "sketch_ht"  # what `auto` measures is as long as x is; this is not
     factory = METHODS[method]
@@ -112,13 +128,20 @@ def _checked(
     for name in options or {}:
         if name not in allowed:
             raise ParameterError(
-                f"`options` of method {method!r} may hold {', '.join(allowed)}; got {name!r}."
+                f"`options` must be parameters of method {method!r}; got {name!r}."
+                f"{_suggestion(name, allowed)} It has {', '.join(allowed)}."
             )
     return dict(options or {})
 
 
+def _suggestion(given: object, known: Iterable[str]) -> str:
+    """Ask for the name that is most like the one given, if one is."""
+    nearest = difflib.get_close_matches(str(given), known, n=1)
+    return f" Did you mean {nearest[0]!r}?" if nearest else ""
+
+
 def _as_given(algorithm: Algorithm, **already: object) -> Algorithm:
-    needed = ("init", "ask", "tell", "closing", "solution", "operator", "requires")
+    needed = ("init", "ask", "tell", "final_plan", "solution", "operator", "requires")
     missing = [name for name in needed if not hasattr(algorithm, name)]
     if missing:
         raise ParameterTypeError(

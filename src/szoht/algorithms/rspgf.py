@@ -2,9 +2,9 @@
 
 import math
 
-from szoht._validate import check_integer, check_real
+from szoht.algorithms.composite import Composite
 from szoht.algorithms.defaults import pick_gaussian, pick_update
-from szoht.composite import Composite
+from szoht.core.validation import check_integer, check_real
 from szoht.errors import ParameterError
 from szoht.operators import SoftThreshold
 from szoht.samplers import Full, Sampler

@@ -1,7 +1,7 @@
 """Hard thresholding with sketched gradients, for dimensions in the billions."""
 
+from szoht.algorithms.composite import Composite
 from szoht.algorithms.defaults import default_mu, pick_operator, pick_update
-from szoht.composite import Composite
 from szoht.errors import ParameterError
 from szoht.estimators import Sketch
 from szoht.operators import Operator
@@ -47,7 +47,7 @@ def sketch_ht(
         Groups to begin with, >= 1; by default 4 k. See `Sketch`.
     sampler : Sampler
         Which part of a stochastic objective an iteration sees.
-    iterate : {"best", "last", "average"}
+    iterate : {"best", "last", "average", "random"}
         Which point is returned, see `Composite`.
 
     Examples

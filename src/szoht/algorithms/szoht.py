@@ -1,7 +1,7 @@
 """SZOHT: stochastic zeroth-order hard thresholding."""
 
+from szoht.algorithms.composite import Composite
 from szoht.algorithms.defaults import pick_operator, pick_sphere, pick_update
-from szoht.composite import Composite
 from szoht.operators import Operator
 from szoht.samplers import Full, Sampler
 from szoht.schedules import Scheduled
@@ -49,7 +49,7 @@ def szoht(
         Central differences; orthonormal groups of directions; see `Sphere`.
     sampler : Sampler
         Which part of a stochastic objective an iteration sees.
-    iterate : {"best", "last", "average"}
+    iterate : {"best", "last", "average", "random"}
         Which point is returned, see `Composite`.
     d : int
         The dimension, needed only to choose ``q``.

@@ -1,7 +1,7 @@
 """Truncated-ZSGD: Gaussian smoothing, then the k largest entries."""
 
+from szoht.algorithms.composite import Composite
 from szoht.algorithms.defaults import default_directions, pick_gaussian, pick_operator, pick_update
-from szoht.composite import Composite
 from szoht.operators import Operator
 from szoht.samplers import Full, Sampler
 from szoht.schedules import Scheduled
@@ -45,7 +45,7 @@ def truncated_zsgd(
         Central differences.
     sampler : Sampler
         Which part of a stochastic objective an iteration sees.
-    iterate : {"average", "last", "best"}
+    iterate : {"average", "last", "best", "random"}
         Which point is returned. The paper returns the average, which is in general not sparse;
         here it is projected onto the constraint.
     d : int

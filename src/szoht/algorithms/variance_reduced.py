@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from szoht.algorithms.composite import Composite
 from szoht.algorithms.defaults import pick_operator, pick_sphere
-from szoht.composite import Composite, Estimator
+from szoht.core.parts import Estimator
 from szoht.errors import ParameterError
 from szoht.estimators import SARAH, SVRG, MemoryTable, Sphere
 from szoht.operators import Operator

@@ -1,7 +1,7 @@
 """ZO-AdaMM under a sparsity constraint: adaptive steps, thresholded in their own norm."""
 
+from szoht.algorithms.composite import Composite
 from szoht.algorithms.defaults import pick_operator, pick_sphere
-from szoht.composite import Composite
 from szoht.operators import Operator
 from szoht.samplers import Full, Sampler
 from szoht.schedules import Polynomial, Scheduled

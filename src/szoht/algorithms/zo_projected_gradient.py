@@ -1,7 +1,7 @@
 """Zeroth-order projected gradient on the l1 ball."""
 
+from szoht.algorithms.composite import Composite
 from szoht.algorithms.defaults import pick_ball, pick_gaussian, pick_update
-from szoht.composite import Composite
 from szoht.samplers import Full, Sampler
 from szoht.schedules import Scheduled
 from szoht.types import IterateChoice

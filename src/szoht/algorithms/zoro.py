@@ -1,8 +1,8 @@
 """ZORO and AdaZORO: gradients by compressed sensing."""
 
-from szoht._validate import check_real
+from szoht.algorithms.composite import Composite
 from szoht.algorithms.defaults import pick_operator, pick_update
-from szoht.composite import Composite
+from szoht.core.validation import check_real
 from szoht.errors import ParameterError
 from szoht.estimators.adaptive_recovery import AdaptiveRecovery
 from szoht.estimators.sparse_recovery import SparseRecovery

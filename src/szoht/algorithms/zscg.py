@@ -2,9 +2,9 @@
 
 from typing import Literal, TypeAlias, get_args
 
-from szoht._validate import check_choice
+from szoht.algorithms.composite import Composite
 from szoht.algorithms.defaults import pick_ball, pick_gaussian
-from szoht.composite import Composite
+from szoht.core.validation import check_choice
 from szoht.samplers import Full, Sampler
 from szoht.schedules import OpenLoop, Scheduled
 from szoht.types import IterateChoice

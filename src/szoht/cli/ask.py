@@ -5,11 +5,11 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from szoht.ask_tell import AskTell
 from szoht.cli import options
-from szoht.oracle import OnError
-from szoht.programs import as_json_point
-from szoht.remote import Point, begin, waiting
+from szoht.evaluation.oracle import OnError
+from szoht.evaluation.programs import as_json_point
+from szoht.run.ask_tell import AskTell
+from szoht.run.external import Point, begin, waiting
 from szoht.store import Store
 
 __all__ = ["ask"]
@@ -32,7 +32,9 @@ def ask(
     seed: options.Seed = None,
     on_error: options.OnErrorChoice = "stop",
     sparse: Annotated[bool, typer.Option("--sparse", help="Print the non-zeros only.")] = False,
-    limit: Annotated[int | None, typer.Option("--limit", help="Points to print at most.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", help="The largest number of points to print.")
+    ] = None,
 ) -> None:
     """Print the points that wait for a value, one JSON object per line; none once the run ended."""
     with options.complaints(), Store(store, create=new) as file:

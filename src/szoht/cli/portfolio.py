@@ -1,7 +1,9 @@
 """``szoht portfolio``: the best portfolio of few assets, from a file of prices."""
 
+import csv
 import json
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -13,21 +15,30 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+from rich.text import Text
 
-from szoht._validate import check_integer
+from szoht.applications.portfolio.frontier import (
+    Solution,
+    Solver,
+    numbers_of_assets,
+    returns_to_try,
+)
 from szoht.cli import options
-from szoht.errors import ParameterError
+from szoht.core.validation import check_integer
+from szoht.errors import DataWarning, ParameterError
 from szoht.problems import load_market, read_market, read_prices, read_returns
 from szoht.problems.assets import Assets
-from szoht.problems.frontier import Solution, Solver, numbers_of_assets, returns_to_try
 from szoht.problems.orlib import NAMES
 from szoht.reporting.drawing import save_figure
 from szoht.reporting.portfolio_figures import frontier_figure
+from szoht.reporting.text import printable
 
 __all__ = ["portfolio"]
 
 POINTS = 9
 """Of each frontier."""
+
+FILES = ("weights.csv", "frontier.png")
 
 _RISKS = {"cvar": "CVaR", "tracking_error": "tracking error"}
 
@@ -41,11 +52,13 @@ def portfolio(
     prices: Annotated[
         str,
         typer.Argument(
-            help="CSV of prices: dates first, then a column per asset. Or port1 to port5, or an "
-            "OR-Library file (.txt)."
+            help="CSV of prices: a column of dates, then one per asset. Rows are sorted by date; "
+            "labels that are no dates are accepted, then the oldest row must come first. Columns "
+            "may also be separated by semicolons (1,5 is then a number) or tabs. Or port1 to "
+            "port5, or an OR-Library file (.txt)."
         ),
     ],
-    k: Annotated[int, typer.Option("-k", help="Assets at most.")] = 10,
+    k: Annotated[int, typer.Option("-k", help="The largest number of assets.")] = 10,
     objective: Annotated[
         Objective, typer.Option("--objective", help="What is minimised.")
     ] = Objective.minimum_variance,
@@ -70,7 +83,14 @@ def portfolio(
         float,
         typer.Option("--periods", help="Periods per year: 252 for days, 52 for weeks, 12, 1."),
     ] = 252.0,
-    budget: Annotated[int, typer.Option("--budget", help="Queries per run, at most.")] = 20_000,
+    budget: Annotated[
+        int,
+        typer.Option(
+            "--budget",
+            help="Queries per start at most; a portfolio takes three starts, a point of the "
+            "frontier of returns one. The total is printed.",
+        ),
+    ] = 20_000,
     seed: Annotated[int, typer.Option("--seed", help="The same seed, the same portfolio.")] = 0,
     out: Annotated[
         Path, typer.Option("--out", help="Folder for frontier.png and weights.csv.")
@@ -88,6 +108,9 @@ def portfolio(
     with options.complaints():
         if not periods > 0:
             raise ParameterError(f"`periods` must be a number > 0; got periods={periods}.")
+        if not as_json:
+            for name in FILES[: 1 + frontier]:
+                options.check_output("out", out / name, make_folder=True)
         solver = Solver(
             assets=_assets(prices, returns),
             options={
@@ -102,17 +125,18 @@ def portfolio(
             budget=budget,
             seed=seed,
         )
-        curves = _solve(solver, k, frontier=frontier)
-        report = _report(curves, k, periods, objective.value)
-        files = _write(report, out) if not as_json else []
-    if as_json:
-        typer.echo(json.dumps(report, indent=2))
-        return
-    console = Console()
-    console.print(_weights_table(report))
-    console.print(_summary_table(report, periods))
-    for file in files:
-        console.print(f"wrote {file}", soft_wrap=True)
+        report = _report(_solve(solver, k, frontier=frontier), k, periods, objective.value)
+        if as_json:
+            typer.echo(json.dumps(report, indent=2))
+            return
+        console = Console()
+        console.print(_weights_table(report))
+        console.print(_summary_table(report, periods))
+        typer.echo(
+            f"{report['queries']:,} queries for this portfolio, {report['total_queries']:,} in all"
+        )
+        for file in _write(report, out):
+            options.echo(f"wrote {file}")
 
 
 def _assets(source: str, returns: bool) -> Assets:
@@ -121,7 +145,12 @@ def _assets(source: str, returns: bool) -> Assets:
     path = Path(source)
     if path.suffix.lower() == ".txt":
         return read_market(path)
-    return read_returns(path) if returns else read_prices(path)
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always", DataWarning)
+        assets = read_returns(path) if returns else read_prices(path)
+    for note in notes:
+        options.echo(str(note.message), err=True)
+    return assets
 
 
 class _Curves(NamedTuple):
@@ -156,6 +185,7 @@ def _available(solver: Solver) -> int:
 def _report(curves: _Curves, k: int, periods: float, objective: str) -> dict[str, Any]:
     """Gather what is printed, written and drawn, annualised."""
     wanted = curves.wanted
+    solved = [wanted, *(found for size, found in curves.sizes if size != k), *curves.returns]
     names = wanted.problem.assets.names
     held = sorted(np.flatnonzero(wanted.weights), key=lambda i: -abs(wanted.weights[i]))
     risk, expected = _annual(wanted, periods)
@@ -172,6 +202,7 @@ def _report(curves: _Curves, k: int, periods: float, objective: str) -> dict[str
         "value": wanted.value,
         "gross": float(np.abs(wanted.weights).sum()),
         "queries": wanted.queries,
+        "total_queries": sum(found.queries for found in solved),
         "risk_against_k": [
             {"k": size, "risk": _annual(found, periods)[0]} for size, found in curves.sizes
         ],
@@ -191,7 +222,7 @@ def _weights_table(report: dict[str, Any]) -> Table:
     table.add_column("asset")
     table.add_column("weight", justify="right")
     for name, weight in report["weights"].items():
-        table.add_row(name, f"{100 * weight:.2f} %")
+        table.add_row(Text(printable(name)), f"{100 * weight:.2f} %")
     return table
 
 
@@ -212,9 +243,11 @@ def _summary_table(report: dict[str, Any], periods: float) -> Table:
 
 def _write(report: dict[str, Any], out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
-    table = out / "weights.csv"
-    rows = [f'"{name}",{weight!r}' for name, weight in report["weights"].items()]
-    table.write_text("\n".join(["asset,weight", *rows]) + "\n", encoding="utf-8")
+    table, picture = (out / name for name in FILES)
+    with table.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["asset", "weight"])
+        writer.writerows(report["weights"].items())
     if not report["risk_against_k"]:
         return [table]
     figure = frontier_figure(
@@ -223,4 +256,4 @@ def _write(report: dict[str, Any], out: Path) -> list[Path]:
         chosen=(report["k"], report["risk"], report["return"]),
         risk_name=report["risk_measure"],
     )
-    return [table, save_figure(figure, out / "frontier.png")]
+    return [table, save_figure(figure, picture)]

@@ -17,12 +17,12 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from szoht import experiments
+from szoht import paper
 from szoht.cli import options
-from szoht.experiments.experiment import Job
-from szoht.experiments.report import summary
-from szoht.experiments.reproduce import Watch
-from szoht.experiments.runner import Finished
+from szoht.paper.experiment import Job
+from szoht.paper.report import summary
+from szoht.paper.reproduce import Watch
+from szoht.paper.runner import Finished
 
 __all__ = ["reproduce"]
 
@@ -31,7 +31,7 @@ STYLES = {"holds": "green", "differs": "yellow", "fails": "bold red", "not judge
 
 def reproduce(
     *,
-    names: Annotated[list[str], typer.Argument(help=f"{', '.join(experiments.names())}, or all.")],
+    names: Annotated[list[str], typer.Argument(help=f"{', '.join(paper.names())}, or all.")],
     quick: Annotated[bool, typer.Option("--quick", help="Minutes; smaller settings.")] = False,
     seeds: Annotated[int | None, typer.Option("--seeds", help="Runs per curve.")] = None,
     out: Annotated[Path, typer.Option("--out", help="Folder of the report.")] = Path(
@@ -51,33 +51,32 @@ def reproduce(
     console = Console()
     try:
         with options.complaints():
+            options.check_output("out", out / "report.html", make_folder=True)
             for name in _with_grid(names) if tune else ():
                 with _bar(console) as watch:
-                    found = experiments.tune(
-                        name, quick=quick, out=out, workers=workers, watch=watch
-                    )
-                console.print(f"wrote {found}", soft_wrap=True)
+                    found = paper.tune(name, quick=quick, out=out, workers=workers, watch=watch)
+                options.echo(f"wrote {found}")
             with _bar(console) as watch:
-                report = experiments.reproduce(
+                report = paper.reproduce(
                     names, quick=quick, seeds=seeds, out=out, workers=workers, watch=watch
                 )
     except KeyboardInterrupt:
-        console.print(f"Stopped. Finished curves are kept in {out}; the same command goes on.")
-        raise typer.Exit(code=130) from None
+        options.echo(f"Stopped. Finished curves are kept in {out}; the same command goes on.")
+        raise typer.Exit(code=options.INTERRUPTED) from None
     console.print(_verdicts(report))
     for outcome in report.outcomes:
         for problem in outcome.problems:
             console.print(f"{outcome.experiment.name}: {problem}", markup=False)
     console.print(summary(report.outcomes))
-    console.print(f"wrote {report.path}", soft_wrap=True)
+    options.echo(f"wrote {report.path}")
 
 
 def _with_grid(names: Sequence[str]) -> list[str]:
-    wanted = experiments.names() if "all" in names else names
-    return [name for name in wanted if experiments.find(name).grid is not None]
+    wanted = paper.names() if "all" in names else names
+    return [name for name in wanted if paper.find(name).grid is not None]
 
 
-def _verdicts(report: experiments.Report) -> Table:
+def _verdicts(report: paper.Report) -> Table:
     table = Table(title="Claims")
     for name in ("experiment", "claim", "target", "measured", "verdict"):
         table.add_column(name)

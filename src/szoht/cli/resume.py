@@ -1,12 +1,13 @@
 """``szoht resume``: go on with a stored run."""
 
+import shlex
 from typing import Annotated
 
 import typer
 
 from szoht.cli import options
-from szoht.programs import Program
-from szoht.resuming import resume as go_on
+from szoht.evaluation.programs import Program
+from szoht.run.resume import resume as go_on
 from szoht.store import Store
 
 __all__ = ["resume"]
@@ -18,7 +19,9 @@ def resume(
     run: options.RunName = None,
     function: Annotated[
         str | None,
-        typer.Option("--function", help="package.module:function, if the store has no name."),
+        typer.Option(
+            "--function", help="package.module:function, if the store does not know its name."
+        ),
     ] = None,
     budget: options.Budget = None,
     seconds: options.Seconds = None,
@@ -33,11 +36,13 @@ def resume(
     A run of a program starts that program again: resume only what you would have started yourself.
     """
     with options.complaints():
+        if output is not None:
+            options.check_output("output", output)
         with Store(store, create=False) as file, options.from_here():
             name = file.find(run)
             source = file.settings(name).source
             if function is None and isinstance(source, Program):
-                typer.echo(f"run {name}: {' '.join(source.command)}", err=True)
+                options.echo(f"run {name}: {shlex.join(source.command)}", err=True)
             result = go_on(
                 file,
                 None if function is None else options.load(function),

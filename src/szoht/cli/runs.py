@@ -7,18 +7,19 @@ from typing import Annotated
 
 import typer
 from rich import box
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
+from rich.text import Text
 
 from szoht.cli import options
+from szoht.reporting.text import printable
 from szoht.store import RunSummary, Store
 
 __all__ = ["runs"]
 
-COLUMNS = ("run", "started", "function", "algorithm", "d", "k", "queries", "best", "status")
+NUMBERS = ("d", "k", "queries", "best")
 ELASTIC = ("function", "algorithm")
-LEAST = 6
-PADDING = 2 * len(COLUMNS) + 2
+"""Columns that are cut short where the terminal is narrow."""
 
 
 def runs(
@@ -33,29 +34,23 @@ def runs(
         for summary in found:
             typer.echo(json.dumps(asdict(summary)))
     else:
-        console = Console()
-        console.print(_table(found, console.width))
+        Console().print(_table(found))
 
 
-def _table(found: list[RunSummary], width: int) -> Table:
-    """Return the list; where the terminal is narrow, function and algorithm are cut short."""
-    rows = [_row(summary) for summary in found]
-    widths = {
-        name: max([len(name), *(len(row[i]) for row in rows)]) for i, name in enumerate(COLUMNS)
-    }
-    rest = sum(size for name, size in widths.items() if name not in ELASTIC)
-    room = max(LEAST, (width - rest - PADDING) // len(ELASTIC))
+def _table(found: list[RunSummary]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for name in COLUMNS:
-        table.add_column(
-            name,
-            justify="right" if name in ("d", "k", "queries", "best") else "left",
-            no_wrap=True,
-            width=min(widths[name], room) if name in ELASTIC else widths[name],
-        )
-    for row in rows:
-        table.add_row(*row)
+    for name in ("run", "started", *ELASTIC, *NUMBERS, "status"):
+        justify: JustifyMethod = "right" if name in NUMBERS else "left"
+        # rich narrows the columns that it may wrap; their cells are cut short instead
+        table.add_column(name, justify=justify, no_wrap=name not in ELASTIC)
+    for summary in found:
+        table.add_row(*map(_cell, _row(summary)))
     return table
+
+
+def _cell(text: str) -> Text:
+    """Return the text as it is: a command may contain what rich takes for markup."""
+    return Text(printable(text), no_wrap=True, overflow="ellipsis")
 
 
 def _row(summary: RunSummary) -> tuple[str, ...]:

@@ -8,9 +8,9 @@ import typer
 
 from szoht.cli import options
 from szoht.errors import ParameterError
-from szoht.optimize import minimize
-from szoht.oracle import OnError
-from szoht.programs import Format, Program
+from szoht.evaluation.oracle import OnError
+from szoht.evaluation.programs import Format, Program
+from szoht.run.minimize import minimize
 
 __all__ = ["solve"]
 
@@ -63,6 +63,8 @@ def solve(
 ) -> None:
     """Minimise a Python function, or what a program computes, under a sparsity constraint."""
     with options.complaints():
+        if output is not None:
+            options.check_output("output", output)
         given = command and Program(
             command=command,
             input=cast(Format, input_format),

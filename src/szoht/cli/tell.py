@@ -9,7 +9,7 @@ import typer
 
 from szoht.cli import options
 from szoht.errors import ParameterError
-from szoht.remote import PointId, Reply, Told, answer
+from szoht.run.external import PointId, Reply, Told, answer
 from szoht.store import Store
 
 __all__ = ["tell"]

@@ -85,6 +85,9 @@ def theory(
     size = d if support_size is None else support_size
     chosen: Version = "paper" if version is _Version.PAPER else "corrected"
     with options.complaints():
+        for option, path in (("plot", plot), ("picture", picture)):
+            if path is not None:
+                options.check_output(option, path)
         console.print(_requirements(d, k_star, kappa, size))
         kept = _kept(d, k_star, kappa) if k is None else k
         directions = q or _ladder(d, kept, k_star, size)
@@ -103,9 +106,9 @@ def theory(
                 support_size=size,
                 version=chosen,
             )
-            console.print(f"wrote {save_figure(figure, plot)}", soft_wrap=True)
+            options.echo(f"wrote {save_figure(figure, plot)}")
         if picture is not None:
-            console.print(f"wrote {save_figure(estimator_figure(), picture)}", soft_wrap=True)
+            options.echo(f"wrote {save_figure(estimator_figure(), picture)}")
 
 
 def _requirements(d: int, k_star: int, kappa: float, support_size: int) -> Table:

@@ -7,11 +7,13 @@ from typing import cast
 
 import numpy as np
 
-from szoht._random import Key
-from szoht._validate import check_integer, check_real, frozen
-from szoht.directions import Drawn, Explicit, Part
-from szoht.estimators.cosamp import cosamp, least_squares
+from szoht.core.directions import ArrayDirections, DirectionSlice, SampledDirections
+from szoht.core.distributions import RademacherDistribution
+from szoht.core.query import Answer, Estimate, Plan, Query
+from szoht.core.random import Key
+from szoht.core.validation import check_integer, check_real, frozen
 from szoht.estimators.differences import EPS, Quotients, quotients_of
+from szoht.estimators.sensing.cosamp import cosamp, least_squares
 from szoht.estimators.sparse_recovery import (
     SignRows,
     default_measurements,
@@ -19,12 +21,10 @@ from szoht.estimators.sparse_recovery import (
     radius_at,
     without_mean,
 )
-from szoht.laws import RademacherLaw
-from szoht.queries import Answer, Estimate, Plan, Query
 from szoht.schedules import Scheduled, check_scheduled
 from szoht.types import Indices, Sample, Vector
 
-__all__ = ["Adaptation", "AdaptiveRecovery"]
+__all__ = ["AdaptiveRecovery", "RecoveryState"]
 
 SPARE_PROBES = 10
 """Least squares on the old support gets this many probes, or as many as there are unknowns, to
@@ -36,7 +36,7 @@ ROUNDINGS = 16
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Adaptation:
+class RecoveryState:
     """What is known between rounds: s and the support for good, ``values`` for one iteration.
 
     ``values`` holds f(x) and the probes answered so far; ``settled`` says that the old support
@@ -49,7 +49,7 @@ class Adaptation:
     dense: bool = False
     settled: bool = True
     values: Vector
-    pool: Drawn | None = None
+    pool: SampledDirections | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ class AdaptiveRecovery:
 
     Examples
     --------
-    >>> from szoht._random import Key
+    >>> from szoht.core.random import Key
     >>> estimator = AdaptiveRecovery(mu=1e-3)
     >>> slope = np.zeros(100)
     >>> slope[[3, 14, 15, 92]] = [2.0, -2.0, 2.0, 3.0]
@@ -148,36 +148,36 @@ class AdaptiveRecovery:
         if self.sparsity is not None:
             check_integer("sparsity", self.sparsity, low=1, high=d, high_name="d")
 
-    def init(self, x: Vector) -> Adaptation:
+    def init(self, x: Vector) -> RecoveryState:
         """Return the memory before the first iteration."""
         s = self.sparsity or min(2, x.size)
-        return Adaptation(
+        return RecoveryState(
             sparsity=s,
             support=_read_only(np.empty(0, dtype=np.intp)),
             dense=self._rows(s, x.size) > self.compression * x.size,
             values=frozen(np.empty(0)),
         )
 
-    def plan(self, x: Vector, sample: Sample, memory: Adaptation, key: Key) -> Plan:
+    def plan(self, x: Vector, sample: Sample, memory: RecoveryState, key: Key) -> Plan:
         """Return the probes of one round: those that are wanted and not answered yet."""
         radius = radius_at(self.mu, key.iteration, x.size)
         first = memory.values.size == 0
         if memory.dense:
             axes = np.arange(x.size)[:, np.newaxis]
-            directions: Explicit | Part = Explicit(
+            directions: ArrayDirections | DirectionSlice = ArrayDirections(
                 d=x.size, indices=axes, values=np.ones(axes.shape)
             )
             radius *= math.sqrt(x.size)  # as long as a probe along signs
         else:
             asked, wanted = max(0, memory.values.size - 1), self._wanted(memory, x.size)
             pool = _pool(memory.pool, key, d=x.size, rows=wanted)
-            directions = Part(whole=pool, start=asked, count=wanted - asked)
+            directions = DirectionSlice(whole=pool, start=asked, count=wanted - asked)
         query = Query(base=x, sample=sample, directions=directions, radius=radius, with_base=first)
         return Plan(queries=(query,))
 
     def combine(
-        self, plan: Plan, answers: Sequence[Answer], memory: Adaptation
-    ) -> tuple[Estimate | None, Adaptation]:
+        self, plan: Plan, answers: Sequence[Answer], memory: RecoveryState
+    ) -> tuple[Estimate | None, RecoveryState]:
         """Return the estimate, or None if more rows are wanted; failed probes are left out."""
         (query,) = plan.queries
         values = np.concatenate([memory.values, answers[0].values])
@@ -186,7 +186,7 @@ class AdaptiveRecovery:
         if memory.dense or math.isnan(quotients.value):
             gradient = quotients.slopes if memory.dense else np.zeros(d)
         else:
-            pool = cast(Part, query.directions).whole
+            pool = cast(DirectionSlice, query.directions).whole
             memory = replace(memory, values=frozen(values), pool=pool)
         while gradient is None and self._answered(memory, d):
             gradient, memory = self._attempt(memory, quotients, query.radius, d)
@@ -196,8 +196,8 @@ class AdaptiveRecovery:
         return estimate_of(gradient, query, quotients), memory
 
     def _attempt(
-        self, memory: Adaptation, quotients: Quotients, radius: float, d: int
-    ) -> tuple[Vector | None, Adaptation]:
+        self, memory: RecoveryState, quotients: Quotients, radius: float, d: int
+    ) -> tuple[Vector | None, RecoveryState]:
         """Explain the slopes by what is known, or return None and a memory that wants more."""
         slopes = quotients.slopes[quotients.valid]
         if not slopes.size:
@@ -205,7 +205,7 @@ class AdaptiveRecovery:
         slopes = without_mean(slopes) if self.centered else slopes
         assert memory.pool is not None, "answers came from a pool"  # noqa: S101
         rows = SignRows(
-            directions=Part(whole=memory.pool, start=0, count=quotients.valid.size),
+            directions=DirectionSlice(whole=memory.pool, start=0, count=quotients.valid.size),
             valid=quotients.valid,
             centered=self.centered,
         )
@@ -227,7 +227,7 @@ class AdaptiveRecovery:
             return found.solution, replace(memory, support=support)
         return None, self._grown(memory, d)
 
-    def _grown(self, memory: Adaptation, d: int) -> Adaptation:
+    def _grown(self, memory: RecoveryState, d: int) -> RecoveryState:
         """Return the memory with a larger s, or without the belief in sparsity."""
         s = min(d, max(memory.sparsity + 1, math.floor(self.growth * memory.sparsity)))
         if memory.sparsity == d or self._rows(s, d) > self.compression * d:
@@ -235,10 +235,10 @@ class AdaptiveRecovery:
             return replace(memory, sparsity=s, dense=True, values=base, pool=None)
         return replace(memory, sparsity=s)
 
-    def _answered(self, memory: Adaptation, d: int) -> bool:
+    def _answered(self, memory: RecoveryState, d: int) -> bool:
         return not memory.dense and memory.values.size > self._wanted(memory, d)
 
-    def _wanted(self, memory: Adaptation, d: int) -> int:
+    def _wanted(self, memory: RecoveryState, d: int) -> int:
         """Return how many probes the next attempt takes."""
         rows = self._rows(memory.sparsity, d)
         n = memory.support.size
@@ -270,16 +270,21 @@ def _rounding(values: Vector, radius: float, slopes: Vector) -> float:
     return ROUNDINGS * EPS * float(finite.max()) / (radius * size) if size > 0 else 0.0
 
 
-def _pool(pool: Drawn | None, key: Key, *, d: int, rows: int) -> Drawn:
+def _pool(pool: SampledDirections | None, key: Key, *, d: int, rows: int) -> SampledDirections:
     """Return signs for at least ``rows`` rows; a larger pool begins with the same rows."""
     if pool is not None and pool.count >= rows:
         return pool
-    law = RademacherLaw()
+    distribution = RademacherDistribution()
     # Whole blocks, so that no block is ever drawn at two lengths; doubled, so that growing by
     # little each time does not mean drawing everything each time.
-    block = law.block_rows(d, rows)
+    block = distribution.block_rows(d, rows)
     count = max(rows, 0 if pool is None else 2 * pool.count)
-    return Drawn(law=law, key=Key(seed=key.seed), d=d, count=block * math.ceil(count / block))
+    return SampledDirections(
+        distribution=distribution,
+        key=Key(seed=key.seed),
+        d=d,
+        count=block * math.ceil(count / block),
+    )
 
 
 def _read_only(indices: Indices) -> Indices:

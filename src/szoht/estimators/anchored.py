@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht._random import Key
-from szoht._validate import check_integer, frozen
-from szoht.composite import Estimator
+from szoht.core.parts import Estimator
+from szoht.core.query import Answer, Estimate, Plan
+from szoht.core.random import Key
+from szoht.core.validation import check_integer, frozen
 from szoht.estimators.sphere import Sphere, sphere_estimate
-from szoht.queries import Answer, Estimate, Plan
 from szoht.types import Sample, Vector
 
 __all__ = ["SARAH", "SVRG", "Anchor"]

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht._random import Key, Purpose, draw_supports
-from szoht._validate import check_integer
-from szoht.directions import Explicit
+from szoht.core.directions import ArrayDirections
+from szoht.core.query import Answer, Estimate, Plan
+from szoht.core.random import Key, Purpose, draw_supports
+from szoht.core.validation import check_integer
 from szoht.estimators.differences import difference_plan, directional_estimate
-from szoht.queries import Answer, Estimate, Plan
 from szoht.schedules import Scheduled, at, check_scheduled
 from szoht.types import Sample, Vector
 
@@ -62,7 +62,7 @@ class Coordinate:
         generator = key.generator(Purpose.DIRECTIONS)
         chosen = draw_supports(generator, d=x.size, size=self.count or x.size, count=1)[0]
         indices = chosen[:, np.newaxis]
-        directions = Explicit(d=x.size, indices=indices, values=np.ones(indices.shape))
+        directions = ArrayDirections(d=x.size, indices=indices, values=np.ones(indices.shape))
         radius = at(self.mu, key.iteration, "mu")
         return difference_plan(x, sample, directions, radius=radius, central=self.central)
 

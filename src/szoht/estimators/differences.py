@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.directions import Directions, Drawn, weighted_sum
-from szoht.queries import Answer, Estimate, Plan, Query
-from szoht.sparse_vector import SparseVector
+from szoht.core.directions import Directions, SampledDirections, weighted_sum
+from szoht.core.query import Answer, Estimate, Plan, Query
+from szoht.core.sparse_vector import SparseVector
 from szoht.types import Sample, Vector
 
 __all__ = [
@@ -112,4 +112,7 @@ def rounding_and_slope(query: Query, quotients: Quotients) -> tuple[float, float
 
 def _moves_everything(query: Query) -> bool:
     directions = query.directions
-    return isinstance(directions, Drawn) and directions.law.width(directions.d) == directions.d
+    return (
+        isinstance(directions, SampledDirections)
+        and directions.distribution.width(directions.d) == directions.d
+    )

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht._random import Key
-from szoht.queries import Answer, Estimate, Plan, Query
+from szoht.core.query import Answer, Estimate, Plan, Query
+from szoht.core.random import Key
 from szoht.types import Sample, Vector
 
 __all__ = ["Exact"]

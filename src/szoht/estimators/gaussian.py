@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from szoht._random import Key
-from szoht.directions import Drawn
+from szoht.core.directions import SampledDirections
+from szoht.core.distributions import GaussianDistribution
+from szoht.core.query import Answer, Estimate, Plan
+from szoht.core.random import Key
 from szoht.estimators.differences import difference_plan, directional_estimate
-from szoht.laws import GaussianLaw
-from szoht.queries import Answer, Estimate, Plan
 from szoht.schedules import Scheduled, at, check_scheduled, check_scheduled_count, count_at
 from szoht.types import Sample, Vector
 
@@ -60,7 +60,9 @@ class Gaussian:
         """Return the points of one estimate."""
         del memory
         count = count_at(self.q, key.iteration)
-        directions = Drawn(law=GaussianLaw(), key=key, d=x.size, count=count)
+        directions = SampledDirections(
+            distribution=GaussianDistribution(), key=key, d=x.size, count=count
+        )
         radius = at(self.mu, key.iteration, "mu")
         return difference_plan(x, sample, directions, radius=radius, central=self.central)
 

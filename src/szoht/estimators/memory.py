@@ -6,17 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht._random import Key
-from szoht._validate import frozen
-from szoht.directions import Directions, Drawn, weighted_sum
+from szoht.core.directions import Directions, SampledDirections, weighted_sum
+from szoht.core.query import Answer, Estimate, Plan, Query
+from szoht.core.random import Key
+from szoht.core.validation import frozen
 from szoht.estimators.sphere import Sphere, sphere_estimate, sphere_weights
-from szoht.queries import Answer, Estimate, Plan, Query
 from szoht.types import Indices, Sample, Vector
 
-__all__ = ["MemoryTable", "Table"]
+__all__ = ["EstimateTable", "MemoryTable"]
 
 
-class Entry(NamedTuple):
+class TableEntry(NamedTuple):
     """A past estimate of one component: where, along which directions, with which weights.
 
     The point is kept sparse and the directions by their address, so an entry takes O(k + q)
@@ -42,10 +42,10 @@ class Entry(NamedTuple):
         return weighted_sum(_forget(self.directions), self.weights)
 
 
-class Table(NamedTuple):
+class EstimateTable(NamedTuple):
     """One entry per component, and the mean of their estimates."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[TableEntry, ...]
     mean: Vector
 
 
@@ -82,12 +82,12 @@ class MemoryTable:
         self.estimator.check(d)
         self.initial.check(d)
 
-    def init(self, x: Vector) -> Table | None:
+    def init(self, x: Vector) -> EstimateTable | None:
         """Return nothing: the table is empty."""
         del x
         return None
 
-    def plan(self, x: Vector, sample: Sample, memory: Table | None, key: Key) -> Plan:
+    def plan(self, x: Vector, sample: Sample, memory: EstimateTable | None, key: Key) -> Plan:
         """Ask each component at ``x``, and where the table saw it last."""
         members = np.asarray(sample)
         if memory is None:
@@ -100,8 +100,8 @@ class MemoryTable:
         return Plan(queries=here + there)
 
     def combine(
-        self, plan: Plan, answers: Sequence[Answer], memory: Table | None
-    ) -> tuple[Estimate, Table | None]:
+        self, plan: Plan, answers: Sequence[Answer], memory: EstimateTable | None
+    ) -> tuple[Estimate, EstimateTable | None]:
         """Return the corrected estimate and the refreshed table."""
         count = len(plan.queries) if memory is None else len(plan.queries) // 2
         here = [
@@ -115,7 +115,7 @@ class MemoryTable:
             return estimate, memory
         fresh = [_entry(q, a) for q, a in zip(plan.queries[:count], answers[:count], strict=True)]
         if memory is None:
-            return estimate, Table(tuple(fresh), frozen(mean))
+            return estimate, EstimateTable(tuple(fresh), frozen(mean))
         there = [
             sphere_estimate(q, a).gradient
             for q, a in zip(plan.queries[count:], answers[count:], strict=True)
@@ -130,16 +130,21 @@ class MemoryTable:
             yield from estimator.plan(x, np.array([i]), None, address).queries
 
 
-def _entry(query: Query, answer: Answer) -> Entry:
+def _entry(query: Query, answer: Answer) -> TableEntry:
     assert query.directions is not None, "a difference plan always has directions"  # noqa: S101
     support = np.flatnonzero(query.base)
     weights = frozen(sphere_weights(query, answer))
-    return Entry(query.base.size, support, query.base[support], _forget(query.directions), weights)
+    return TableEntry(
+        query.base.size, support, query.base[support], _forget(query.directions), weights
+    )
 
 
 def _refresh(
-    table: Table, queries: Sequence[Query], fresh: Sequence[Entry], gradients: Sequence[Vector]
-) -> Table:
+    table: EstimateTable,
+    queries: Sequence[Query],
+    fresh: Sequence[TableEntry],
+    gradients: Sequence[Vector],
+) -> EstimateTable:
     entries = list(table.entries)
     mean = np.array(table.mean)
     for query, entry, gradient in zip(queries, fresh, gradients, strict=True):
@@ -147,9 +152,9 @@ def _refresh(
         i = int(query.sample[0])
         mean += (gradient - entries[i].gradient) / len(entries)
         entries[i] = entry
-    return Table(tuple(entries), frozen(mean))
+    return EstimateTable(tuple(entries), frozen(mean))
 
 
 def _forget(directions: Directions) -> Directions:
     """Return the same directions without the arrays that were drawn so far."""
-    return replace(directions) if isinstance(directions, Drawn) else directions
+    return replace(directions) if isinstance(directions, SampledDirections) else directions

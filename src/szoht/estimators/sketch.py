@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from szoht._random import Key, Purpose
-from szoht._validate import check_integer
-from szoht.directions import Directions, Explicit, weighted_sum
+from szoht.core.directions import ArrayDirections, Directions, weighted_sum
+from szoht.core.implicit import NO_BIT, ImplicitSigns, hash_of
+from szoht.core.query import Answer, Estimate, Plan, Query
+from szoht.core.random import Key, Purpose
+from szoht.core.sparse_vector import SparseVector
+from szoht.core.validation import check_integer
 from szoht.estimators.differences import EPS
-from szoht.hashed import NO_BIT, HashedSigns, hash_of
-from szoht.queries import Answer, Estimate, Plan, Query
 from szoht.schedules import Scheduled, at, check_scheduled
-from szoht.sparse_vector import SparseVector
 from szoht.types import Indices, Sample, Vector
 
 __all__ = ["Sketch"]
@@ -32,13 +32,13 @@ ROUNDINGS = 16
 class Step(enum.Enum):
     """What the next round of an iteration is for."""
 
-    LISTEN = "which buckets respond"
-    SPELL = "the binary digits of what responds in them"
-    CHECK = "the slopes along the coordinates that were spelt"
+    SCREEN = "which buckets respond"
+    DECODE = "the binary digits of what responds in them"
+    VERIFY = "the slopes along the coordinates that were spelt"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Findings:
+class SketchState:
     """What is known between rounds; ``buckets`` for good, the rest for one iteration.
 
     ``known`` are coordinates with measured ``slopes``; ``loud`` the buckets that respond and
@@ -46,7 +46,7 @@ class Findings:
     """
 
     buckets: int
-    step: Step = Step.LISTEN
+    step: Step = Step.SCREEN
     value: float = math.nan
     known: Indices
     slopes: Vector
@@ -116,12 +116,12 @@ class Sketch:
         del d
         return True
 
-    def init(self, x: Vector) -> Findings:
+    def init(self, x: Vector) -> SketchState:
         """Return the memory before the first iteration."""
         del x
         return _nothing(self._fewest)
 
-    def plan(self, x: Vector, sample: Sample, memory: Findings, key: Key) -> Plan:
+    def plan(self, x: Vector, sample: Sample, memory: SketchState, key: Key) -> Plan:
         """Return the points of one round."""
         radius = at(self.mu, key.iteration, "mu")
 
@@ -135,9 +135,9 @@ class Sketch:
                 mirrored=True,
             )
 
-        if memory.step is Step.CHECK:
+        if memory.step is Step.VERIFY:
             return Plan(queries=(along(_axes(memory.spelt, x.size)),))
-        if memory.step is Step.SPELL:
+        if memory.step is Step.DECODE:
             loud, digits = memory.loud, _digits(x.size)
             bits = np.tile(np.arange(digits), loud.size)
             signs = _signs(x, key, memory, np.repeat(loud, digits), bits)
@@ -150,13 +150,13 @@ class Sketch:
         return Plan(queries=(here, *own, along(signs)))
 
     def combine(
-        self, plan: Plan, answers: Sequence[Answer], memory: Findings
-    ) -> tuple[Estimate | None, Findings]:
+        self, plan: Plan, answers: Sequence[Answer], memory: SketchState
+    ) -> tuple[Estimate | None, SketchState]:
         """Return the estimate, or None as long as something responds that has no name."""
-        if memory.step is Step.LISTEN:
+        if memory.step is Step.SCREEN:
             memory = self._listen(plan, answers, memory)
             done = not memory.loud.size
-        elif memory.step is Step.SPELL:
+        elif memory.step is Step.DECODE:
             memory = self._spell(plan, answers, memory)
             done = not memory.spelt.size
         else:
@@ -171,9 +171,9 @@ class Sketch:
     def _fewest(self) -> int:
         return self.buckets or BUCKETS_PER_COORDINATE * self.count
 
-    def _listen(self, plan: Plan, answers: Sequence[Answer], memory: Findings) -> Findings:
+    def _listen(self, plan: Plan, answers: Sequence[Answer], memory: SketchState) -> SketchState:
         value = float(answers[0].values[0])
-        memory = replace(memory, value=value, step=Step.SPELL)
+        memory = replace(memory, value=value, step=Step.DECODE)
         if len(answers) > 2:  # noqa: PLR2004  (the base, the support, the buckets)
             own = plan.queries[1]
             slopes = _slopes(own, answers[1], value)
@@ -189,9 +189,9 @@ class Sketch:
         buckets = memory.buckets if loud.size else quiet
         return replace(memory, loud=loud, totals=totals[loud], buckets=buckets)
 
-    def _spell(self, plan: Plan, answers: Sequence[Answer], memory: Findings) -> Findings:
+    def _spell(self, plan: Plan, answers: Sequence[Answer], memory: SketchState) -> SketchState:
         directions = plan.queries[-1].directions
-        assert isinstance(directions, HashedSigns), "only buckets are spelt"  # noqa: S101
+        assert isinstance(directions, ImplicitSigns), "only buckets are spelt"  # noqa: S101
         slopes = _slopes(plan.queries[-1], answers[-1], memory.value)
         responses = slopes.reshape(memory.loud.size, -1)
         digits = responses * memory.totals[:, np.newaxis] > 0
@@ -202,15 +202,17 @@ class Sketch:
         crowded = 2 * np.count_nonzero(makes_sense) < memory.loud.size
         more = min(2 * memory.buckets, MOST_BUCKETS * self._fewest)
         buckets = more if crowded else memory.buckets
-        return replace(memory, step=Step.CHECK, spelt=np.sort(spelt[makes_sense]), buckets=buckets)
+        return replace(memory, step=Step.VERIFY, spelt=np.sort(spelt[makes_sense]), buckets=buckets)
 
 
-def _nothing(buckets: int) -> Findings:
+def _nothing(buckets: int) -> SketchState:
     none, empty = np.empty(0, dtype=np.intp), np.empty(0)
-    return Findings(buckets=buckets, known=none, slopes=empty, loud=none, totals=empty, spelt=none)
+    return SketchState(
+        buckets=buckets, known=none, slopes=empty, loud=none, totals=empty, spelt=none
+    )
 
 
-def _learn(memory: Findings, coordinates: Indices, slopes: Vector) -> Findings:
+def _learn(memory: SketchState, coordinates: Indices, slopes: Vector) -> SketchState:
     return replace(
         memory,
         known=np.concatenate([memory.known, coordinates]),
@@ -218,7 +220,7 @@ def _learn(memory: Findings, coordinates: Indices, slopes: Vector) -> Findings:
     )
 
 
-def _estimate(query: Query, memory: Findings) -> Estimate:
+def _estimate(query: Query, memory: SketchState) -> Estimate:
     """Return the vector of all slopes that were measured."""
     sparse = isinstance(query.base, SparseVector)
     axes = _axes(memory.known, query.base.size)
@@ -233,11 +235,13 @@ def _estimate(query: Query, memory: Findings) -> Estimate:
     )
 
 
-def _signs(x: Vector, key: Key, memory: Findings, bucket: Indices, bit: Indices) -> HashedSigns:
+def _signs(
+    x: Vector, key: Key, memory: SketchState, bucket: Indices, bit: Indices
+) -> ImplicitSigns:
     # all rounds of an iteration share one hash
     first = Key(seed=key.seed, iteration=key.iteration)
     seed = first.generator(Purpose.DIRECTIONS).integers(2**64, dtype=np.uint64)
-    return HashedSigns(
+    return ImplicitSigns(
         d=x.size,
         seed=int(seed),
         buckets=memory.buckets,
@@ -247,8 +251,10 @@ def _signs(x: Vector, key: Key, memory: Findings, bucket: Indices, bit: Indices)
     )
 
 
-def _axes(coordinates: Indices, d: int) -> Explicit:
-    return Explicit(d=d, indices=coordinates[:, np.newaxis], values=np.ones((coordinates.size, 1)))
+def _axes(coordinates: Indices, d: int) -> ArrayDirections:
+    return ArrayDirections(
+        d=d, indices=coordinates[:, np.newaxis], values=np.ones((coordinates.size, 1))
+    )
 
 
 def _slopes(query: Query, answer: Answer, value: float) -> Vector:

@@ -8,25 +8,25 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from szoht._random import Key
-from szoht._validate import check_integer, check_real
-from szoht.directions import Directions, Drawn, Part, weighted_sum
-from szoht.estimators.cosamp import GramRows, cosamp
+from szoht.core.directions import Directions, DirectionSlice, SampledDirections, weighted_sum
+from szoht.core.distributions import RademacherDistribution
+from szoht.core.query import Answer, Estimate, Plan, Query
+from szoht.core.random import Key
+from szoht.core.validation import check_integer, check_real
 from szoht.estimators.differences import (
     Quotients,
     difference_plan,
     quotients_of,
     rounding_and_slope,
 )
-from szoht.laws import RademacherLaw
-from szoht.queries import Answer, Estimate, Plan, Query
+from szoht.estimators.sensing.cosamp import GramRows, cosamp
 from szoht.schedules import Scheduled, at, check_scheduled
 from szoht.types import Indices, Sample, Vector
 
 __all__ = ["SparseRecovery", "default_measurements", "radius_at"]
 
 PROBE_LENGTH = 1e-6
-"""Default length of a probe, ``mu sqrt(d)``: near sqrt(eps), see `DEFAULT_MU` of the factories."""
+"""Default length of a probe, ``mu sqrt(d)``: near sqrt(eps), as in `szoht.algorithms.defaults`."""
 
 STACK_VALUES = 2**22
 """Signs that are multiplied in one go, in single precision: 16 MB."""
@@ -63,7 +63,7 @@ class SparseRecovery:
 
     Examples
     --------
-    >>> from szoht._random import Key
+    >>> from szoht.core.random import Key
     >>> estimator = SparseRecovery(sparsity=2, mu=1e-3)
     >>> plan = estimator.plan(np.zeros(100), None, None, Key(seed=0))
     >>> slope = np.zeros(100)
@@ -115,21 +115,21 @@ class SparseRecovery:
     def init(self, x: Vector) -> None:
         """No rows are drawn yet."""
 
-    def plan(self, x: Vector, sample: Sample, memory: "Kept | None", key: Key) -> Plan:
+    def plan(self, x: Vector, sample: Sample, memory: "RowCache | None", key: Key) -> Plan:
         """Return the m + 1 points of one estimate."""
         radius = radius_at(self.mu, key.iteration, x.size)
         rows = self._draw(x.size, key) if memory is None else memory.rows
         return difference_plan(x, sample, rows, radius=radius, central=False)
 
     def combine(
-        self, plan: Plan, answers: Sequence[Answer], memory: "Kept | None"
-    ) -> tuple[Estimate, "Kept"]:
+        self, plan: Plan, answers: Sequence[Answer], memory: "RowCache | None"
+    ) -> tuple[Estimate, "RowCache"]:
         """Return the estimate; a measurement that failed is left out."""
         (query,) = plan.queries
         quotients = quotients_of(query, answers[0].values)
         d = query.base.size
         if memory is None:
-            memory = Kept(rows=cast(Part, query.directions), gram=GramRows(d))
+            memory = RowCache(rows=cast(DirectionSlice, query.directions), gram=GramRows(d))
         slopes, whole = quotients.slopes[quotients.valid], bool(quotients.valid.all())
         if not slopes.size:
             return estimate_of(np.zeros(d), query, quotients), memory
@@ -143,25 +143,27 @@ class SparseRecovery:
         )
         return estimate_of(found.solution, query, quotients), memory
 
-    def _draw(self, d: int, key: Key) -> Part:
+    def _draw(self, d: int, key: Key) -> DirectionSlice:
         m = self.n_measurements or min(d, default_measurements(self._sparsity(d), d))
         # An address without iteration and round: the same rows throughout the run. As a part of
         # themselves they are not asked to leave their memory to the plan that follows.
-        drawn = Drawn(law=RademacherLaw(), key=Key(seed=key.seed), d=d, count=m)
-        return Part(whole=drawn, start=0, count=m)
+        drawn = SampledDirections(
+            distribution=RademacherDistribution(), key=Key(seed=key.seed), d=d, count=m
+        )
+        return DirectionSlice(whole=drawn, start=0, count=m)
 
     def _sparsity(self, d: int) -> int:
         return self.sparsity or max(1, d // 10)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Kept:
+class RowCache:
     """Rows and inner products, a cache: without it the same ones are made again.
 
     A pickled copy carries no array.
     """
 
-    rows: Part
+    rows: DirectionSlice
     gram: GramRows
 
 

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from szoht._random import Key
-from szoht._validate import check_integer
-from szoht.directions import Drawn
+from szoht.core.directions import SampledDirections
+from szoht.core.distributions import OrthogonalDistribution, SphereDistribution
+from szoht.core.query import Answer, Estimate, Plan, Query
+from szoht.core.random import Key
+from szoht.core.validation import check_integer
 from szoht.estimators.differences import (
     difference_plan,
     direction_weights,
     directional_estimate,
 )
-from szoht.laws import OrthogonalLaw, SphereLaw
-from szoht.queries import Answer, Estimate, Plan, Query
 from szoht.schedules import Scheduled, at, check_scheduled, check_scheduled_count, count_at
 from szoht.types import Sample, Vector
 
@@ -82,8 +82,14 @@ class Sphere:
         """Return the points of one estimate."""
         del memory
         size = self.support_size or x.size
-        law = OrthogonalLaw(support_size=size) if self.orthogonal else SphereLaw(support_size=size)
-        directions = Drawn(law=law, key=key, d=x.size, count=count_at(self.q, key.iteration))
+        distribution = (
+            OrthogonalDistribution(support_size=size)
+            if self.orthogonal
+            else SphereDistribution(support_size=size)
+        )
+        directions = SampledDirections(
+            distribution=distribution, key=key, d=x.size, count=count_at(self.q, key.iteration)
+        )
         radius = at(self.mu, key.iteration, "mu")
         return difference_plan(x, sample, directions, radius=radius, central=self.central)
 

@@ -1,32 +1,11 @@
-"""What an operator is, and the selection that the sparse ones share."""
-
-from typing import Protocol, runtime_checkable
+"""What operators share: the check of their input, and the selection of the largest entries."""
 
 import numpy as np
 
 from szoht.errors import NonFiniteError
 from szoht.types import Indices, Vector
 
-__all__ = ["Operator", "check_finite", "largest"]
-
-
-@runtime_checkable
-class Operator(Protocol):
-    """The projection onto a set, or the proximal map of a penalty. Pure: input is not changed.
-
-    Sets also offer ``contains(x)``; some offer ``lmo(gradient)``, the point of the set that
-    minimises the inner product with ``gradient``; penalties offer ``value(x)``. Most offer
-    ``weighted_prox(y, step, weights)``, the same map where squared distances are weighted,
-    ``sum_i w_i (x_i - y_i)^2``.
-    """
-
-    def check(self, d: int) -> None:
-        """Raise if the operator does not fit dimension ``d``."""
-        ...
-
-    def prox(self, y: Vector, step: float) -> Vector:
-        """Return the point nearest to ``y``: argmin_x ||x - y||^2 / 2 + step * penalty(x)."""
-        ...
+__all__ = ["check_finite", "largest"]
 
 
 def check_finite(y: Vector) -> None:

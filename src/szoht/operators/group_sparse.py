@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from szoht._validate import check_integer
+from szoht.core.validation import check_integer
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.operators.base import check_finite, largest
 from szoht.operators.box import Bound, as_bounds, check_bounds

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht._validate import check_integer
+from szoht.core.sparse_vector import SparseVector
+from szoht.core.validation import check_integer
 from szoht.operators.base import check_finite, largest
-from szoht.sparse_vector import SparseVector
 from szoht.types import Vector
 
 __all__ = ["Sparse"]

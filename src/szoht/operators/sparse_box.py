@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht._validate import check_integer
+from szoht.core.validation import check_integer
 from szoht.operators.base import check_finite, largest
 from szoht.operators.box import Bound, as_bounds, check_bounds
 from szoht.types import Vector

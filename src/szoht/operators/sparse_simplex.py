@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht._validate import check_integer, check_real
+from szoht.core.validation import check_integer, check_real
 from szoht.operators.base import check_finite
 from szoht.types import Indices, Vector
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from szoht._validate import check_real, frozen, real_array
+from szoht.core.validation import check_real, frozen, real_array
 from szoht.errors import DataError
 from szoht.types import Vector
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from szoht._validate import check_integer, check_vector
-from szoht.objective import Objective
+from szoht.core.objective import Objective
+from szoht.core.validation import check_integer, check_vector
 from szoht.operators import Operator, Sparse
 from szoht.types import Indices, Vector
 

@@ -31,8 +31,8 @@ from typing import Protocol
 
 import numpy as np
 
-from szoht._validate import frozen
-from szoht.objective import Objective
+from szoht.core.objective import Objective
+from szoht.core.validation import frozen
 from szoht.types import Sample, Vector
 
 __all__ = ["Convex", "Criterion", "QuadraticRisk", "Raw", "Risk"]

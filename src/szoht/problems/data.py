@@ -8,7 +8,7 @@ from pathlib import Path
 
 from szoht.errors import DataNotFoundError, ParameterError
 
-__all__ = ["REGISTRY", "DataFile", "cache_folder", "fetch", "register"]
+__all__ = ["REGISTRY", "DataFile", "cache_folder", "fetch", "find", "register"]
 
 TIMEOUT = 30.0
 """Seconds to wait for the official address."""
@@ -69,18 +69,10 @@ def fetch(name: str, path: str | os.PathLike[str] | None = None) -> Path:
     DataNotFoundError
         With all four ways to supply the file, and what came of each.
     """
-    if name not in REGISTRY:
-        known = ", ".join(sorted(REGISTRY))
-        raise ParameterError(
-            f"`name` must be a registered data file, one of {known}; got {name!r}."
-        )
+    if (found := find(name, path)) is not None:
+        return found
     file = REGISTRY[name]
-    if path is not None:
-        return _explicit(file, Path(path))
     listed = os.environ.get("SZOHT_DATA", "")
-    for folder in filter(None, listed.split(os.pathsep)):
-        if (found := _in_folder(file, Path(folder))) is not None:
-            return found
     kept = cache_folder() / file.name
     damaged = kept.is_file() and _sha256(kept) != file.sha256
     if kept.is_file() and not damaged:
@@ -97,6 +89,21 @@ def fetch(name: str, path: str | os.PathLike[str] | None = None) -> Path:
             f"  3. put it into the cache as {kept} (which {cache})\n"
             f"  4. download it from {file.url or 'its official address'} ({failure})"
         ) from None
+
+
+def find(name: str, path: str | os.PathLike[str] | None = None) -> Path | None:
+    """Return the file ``name`` that the user supplies: the first two places of `fetch`, or None."""
+    if name not in REGISTRY:
+        known = ", ".join(sorted(REGISTRY))
+        raise ParameterError(
+            f"`name` must be a registered data file, one of {known}; got {name!r}."
+        )
+    file = REGISTRY[name]
+    if path is not None:
+        return _explicit(file, Path(path))
+    listed = os.environ.get("SZOHT_DATA", "")
+    folders = map(Path, filter(None, listed.split(os.pathsep)))
+    return next((found for folder in folders if (found := _in_folder(file, folder))), None)
 
 
 def cache_folder() -> Path:

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from szoht._validate import check_real, check_vector, frozen
+from szoht.core.validation import check_real, check_vector, frozen
 from szoht.errors import ParameterError
 from szoht.problems.assets import Assets
 from szoht.problems.criteria import Criterion, QuadraticRisk, Risk

@@ -1,4 +1,9 @@
-"""The OR-Library's portfolio data: moments of five stock markets, and their frontiers."""
+"""The OR-Library's portfolio data: moments of five stock markets, and their frontiers.
+
+All ten files are part of the package as ``orlib.npz``, whose integers count units of the last
+printed digit: nothing is downloaded, and the numbers are those of the files to the last bit.
+``orlib.LICENSE`` names their source and licence.
+"""
 
 import os
 from collections.abc import Iterator
@@ -6,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from szoht._validate import check_choice, frozen
+from szoht.core.validation import check_choice, frozen
 from szoht.errors import DataError
 from szoht.problems.assets import Assets
-from szoht.problems.data import DataFile, fetch, register
+from szoht.problems.data import DataFile, find, register
 from szoht.types import Vector
 
 __all__ = ["CITATION", "NAMES", "load_frontier", "load_market", "read_market"]
@@ -45,25 +50,60 @@ register(
     )
 )
 
+PACKED = Path(__file__).with_name("orlib.npz")
+"""For ``port1``: ``mean``, ``deviation``, ``correlation`` (above the diagonal), ``frontier``."""
+
+DECIMALS, FRONTIER_DECIMALS = 6, 10
+
 ROUNDING = 1e-6
 """The files have six decimals: eigenvalues above minus this times d may be rounding."""
 
 
 def load_market(name: str, path: str | os.PathLike[str] | None = None) -> Assets:
-    """Return the assets of ``port1`` to ``port5``, found as `fetch` describes."""
+    """Return the assets of ``port1`` to ``port5``.
+
+    They are read from ``path`` (the file or a folder that holds it) if given, else from the first
+    folder of ``SZOHT_DATA`` that has the file, else from the package itself.
+    """
     check_choice("name", name, NAMES)
-    return read_market(fetch(f"orlib/{name}.txt", path))
+    file = find(f"orlib/{name}.txt", path)
+    if file is not None:
+        return read_market(file)
+    mean, deviation, pairs = (
+        _packed(name, what) / 10**DECIMALS for what in ("mean", "deviation", "correlation")
+    )
+    correlation = np.eye(len(mean))
+    above = np.triu_indices(len(mean), 1)
+    correlation[above] = correlation.T[above] = pairs
+    return _assets(mean, deviation, correlation)
 
 
 def load_frontier(name: str, path: str | os.PathLike[str] | None = None) -> Vector:
     """Return the long-only frontier without cardinality that belongs to ``port1`` to ``port5``.
 
-    Two columns, mean return and variance, from the highest return to the least variance.
+    Two columns, mean return and variance, from the highest return to the least variance. The
+    numbers are found as those of `load_market`.
     """
     check_choice("name", name, NAMES)
-    file = fetch(f"orlib/portef{name[-1]}.txt", path)
+    file = find(f"orlib/portef{name[-1]}.txt", path)
+    if file is None:
+        return frozen(_packed(name, "frontier").cumsum(axis=0) / 10**FRONTIER_DECIMALS)
     rows = [_numbers(file, line, text, ("return", "variance")) for line, text in _lines(file)]
     return frozen(np.array(rows))
+
+
+def _packed(name: str, what: str) -> Vector:
+    with np.load(PACKED) as arrays:
+        numbers: Vector = arrays[f"{name}_{what}"]
+    return numbers
+
+
+def _assets(mean: Vector, deviation: Vector, correlation: Vector) -> Assets:
+    return Assets(
+        names=tuple(str(i) for i in range(1, len(mean) + 1)),
+        mean=frozen(mean.copy()),
+        covariance=frozen(correlation * np.outer(deviation, deviation)),
+    )
 
 
 def read_market(file: str | os.PathLike[str]) -> Assets:
@@ -87,12 +127,7 @@ def read_market(file: str | os.PathLike[str]) -> Assets:
     moments = np.array([_moments(file, lines, i, n) for i in range(1, n + 1)])
     correlation, where = _correlations(file, lines, n)
     _check_semidefinite(file, correlation, where)
-    mean, deviation = moments.T
-    return Assets(
-        names=tuple(str(i) for i in range(1, n + 1)),
-        mean=frozen(mean.copy()),
-        covariance=frozen(correlation * np.outer(deviation, deviation)),
-    )
+    return _assets(moments[:, 0], moments[:, 1], correlation)
 
 
 def _lines(file: Path) -> Iterator[tuple[int, str]]:

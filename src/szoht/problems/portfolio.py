@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from szoht._random import as_seed
-from szoht._validate import check_choice, check_integer, check_real, check_vector, frozen
+from szoht.core.random import as_seed
+from szoht.core.validation import check_choice, check_integer, check_real, check_vector, frozen
 from szoht.errors import DataError, ParameterError
 from szoht.operators import Operator, Sparse, SparseBox, SparseSimplex
 from szoht.problems import orlib

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht._validate import check_choice, check_integer, frozen
-from szoht.objective import Objective
+from szoht.core.objective import Objective
+from szoht.core.validation import check_choice, check_integer, frozen
 from szoht.operators import Sparse
 from szoht.problems.base import Problem
 from szoht.theory import Regularity, Setting, Version, step_size

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from szoht._random import as_seed
-from szoht._validate import check_choice, check_integer, check_real, frozen
+from szoht.core.objective import Objective
+from szoht.core.random import as_seed
+from szoht.core.validation import check_choice, check_integer, check_real, frozen
 from szoht.errors import ParameterError
-from szoht.objective import Objective
 from szoht.problems.base import Problem
 from szoht.types import Sample, Vector
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from szoht.errors import MissingExtraError
+from szoht.reporting.text import counted
 from szoht.result import Result
 from szoht.store import Fault, RunSummary
 from szoht.store.snapshots import Snapshot
@@ -32,28 +33,31 @@ def summarise(summary: RunSummary, result: Result, faults: Sequence[Fault] = ())
         *(f"     {line}" for line in result.explain),
     ]
     if faults:
-        rows += ["", f"{len(faults)} evaluations failed:"]
-        counted = Counter(fault.reason for fault in faults)
-        rows += [f"  {count:>5} x {reason}" for reason, count in counted.most_common(SHOWN_FAULTS)]
+        rows += ["", f"{counted(len(faults), 'evaluation')} failed:"]
+        reasons = Counter(fault.reason for fault in faults)
+        rows += [f"  {count:>5} x {reason}" for reason, count in reasons.most_common(SHOWN_FAULTS)]
         words = next((fault.stderr for fault in reversed(faults) if fault.stderr), "")
         if words:
-            rows += ["  the last words on standard error:"]
+            rows += ["  the end of standard error:"]
             rows += [f"    {line}" for line in words.splitlines()[-SHOWN_FAULTS:]]
     return "\n".join(rows)
 
 
 def summarise_snapshot(summary: RunSummary, snapshot: Snapshot | None) -> str:
-    """Return in words what is known of a run that cannot be had again here."""
+    """Return in words what is known of a run that cannot be replayed here."""
     best = None if snapshot is None else snapshot.best
     rows = [
         f"run {summary.name}, started {summary.started}: {summary.status}",
         f"{summary.algorithm}, seed {summary.seed}",
-        f"{summary.queries} queries, {summary.iteration} iterations, {summary.seconds:.3g} seconds",
+        f"{counted(summary.queries, 'query', 'queries')}, "
+        f"{counted(summary.iteration, 'iteration')}, {summary.seconds:.3g} seconds",
     ]
     if best is not None:
         support = np.flatnonzero(best.x)
         entries = ", ".join(f"{i}: {best.x[i]:.6g}" for i in support[:SHOWN_ENTRIES])
-        rows.append(f"best value {best.value:.10g} with {support.size} non-zeros {{{entries}}}")
+        rows.append(
+            f"best value {best.value:.10g} with {counted(support.size, 'non-zero')} {{{entries}}}"
+        )
     return "\n".join(rows)
 
 

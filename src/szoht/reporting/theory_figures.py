@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from szoht._validate import check_integer
+from szoht.core.validation import check_integer
 from szoht.errors import ParameterError
 from szoht.reporting.drawing import load_matplotlib
 from szoht.theory import Regularity, Setting, Version, contraction, estimate_sphere

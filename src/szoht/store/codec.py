@@ -1,25 +1,40 @@
 """Values as JSON and arrays: what a store holds in place of pickles.
 
-Only data can be written down: numbers, strings, containers, arrays, and the library's own frozen
-records by the names of their classes. Reading back calls the constructors of those classes, which
-check what they are given, and nothing else.
+Only data can be written down: numbers, strings, containers, arrays, and the records listed in
+`szoht.store.names`. Reading is typed: each value must fit the annotation of the place where it
+stands, so that a record is made only where it belongs, and nothing in a file decides what is
+called.
 """
 
+import collections.abc
 import dataclasses
-import enum
-import importlib
 import io
 import json
-from typing import Any, NamedTuple
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from szoht._validate import frozen
+from szoht.core.validation import frozen
 from szoht.errors import EncodingError
+from szoht.store.names import belongs, find_class, name_of, new_field
 
-__all__ = ["Encoded", "decode", "encode"]
+__all__ = ["Encoded", "decode", "decode_entries", "encode"]
 
-PACKAGE = __name__.partition(".")[0]
+MAX_DEPTH = 32
+"""Records and containers inside each other; algorithms need about five."""
+
+MAX_ARRAYS = 10_000
+
+NPY_PREFIX = b"\x93NUMPY\x01\x00"
+NPY_HEADER = re.compile(
+    rb"\{'descr': '([<>|][biuf]\d{1,2})', 'fortran_order': (True|False), "
+    rb"'shape': \(((?:\d{1,18}, ?)*(?:\d{1,18})?)\), \} *\n"
+)
 
 
 class Encoded(NamedTuple):
@@ -40,17 +55,46 @@ def encode(value: Any) -> Encoded:
     return Encoded(text, writer.file.getvalue())
 
 
-def decode(encoded: Encoded) -> Any:
-    """Return what was encoded; its arrays are read-only.
+def decode(encoded: Encoded, place: Any) -> Any:
+    """Return what was encoded, if it fits the annotation ``place``; its arrays are read-only.
 
-    >>> decode(encode((1.5, None, "text", float("inf"))))
-    (1.5, None, 'text', inf)
+    >>> decode(encode((1.5, 2.0)), tuple[float, ...])
+    (1.5, 2.0)
     """
-    file = io.BytesIO(encoded.arrays)
-    arrays = []
-    while file.tell() < len(encoded.arrays):
-        arrays.append(frozen(np.lib.format.read_array(file, allow_pickle=False)))
-    return _Reader(arrays).value(json.loads(encoded.text))
+    return _Reader(encoded.arrays).value(_parsed(encoded.text), place)
+
+
+def decode_entries(
+    encoded: Encoded, places: Mapping[str, Any], *, ignore_others: bool = False
+) -> dict[str, Any]:
+    """Return the entries of an encoded dict, each of which has a place of its own.
+
+    >>> decode_entries(encode({"k": 3, "x": 0.5}), {"k": int}, ignore_others=True)
+    {'k': 3}
+    """
+    reader, entries = _Reader(encoded.arrays), _parsed(encoded.text)
+    read = {}
+    for name, tree in _pairs(entries.get("dict") if isinstance(entries, dict) else None):
+        if name in places:
+            read[name] = reader.value(tree, places[name])
+        elif not ignore_others:
+            raise EncodingError(f"{name!r} is not known here")
+    return read
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise EncodingError(f"its text is not JSON that can be read: {error}") from error
+
+
+def _pairs(items: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the keys and values of a dict as it is encoded."""
+    for item in items if isinstance(items, list) else [None]:
+        if not (isinstance(item, list) and len(item) == 2 and isinstance(item[0], str)):  # noqa: PLR2004
+            raise EncodingError("a dict is not a list of names and values")
+        yield item[0], item[1]
 
 
 class _Writer:
@@ -58,8 +102,10 @@ class _Writer:
         self.file = io.BytesIO()
         self.count = 0
 
-    def tree(self, value: Any) -> Any:
+    def tree(self, value: Any, depth: int = 0) -> Any:
         """Return what JSON can hold, writing arrays to the file on the way."""
+        if depth > MAX_DEPTH:
+            raise EncodingError(f"what is nested more than {MAX_DEPTH} deep is not stored")
         if isinstance(value, np.generic):
             value = value.item()
         if value is None or type(value) in (bool, int, float, str):
@@ -67,89 +113,167 @@ class _Writer:
         if isinstance(value, np.ndarray):
             return self._array(value)
         if type(value) in (tuple, list, dict):
-            return self._container(value)
-        return self._record(value)
+            return self._container(value, depth)
+        return self._record(value, depth)
 
-    def _container(self, value: Any) -> Any:
+    def _container(self, value: Any, depth: int) -> Any:
         if isinstance(value, dict):
-            return {"dict": [[self.tree(key), self.tree(item)] for key, item in value.items()]}
-        items = [self.tree(item) for item in value]
+            if not all(isinstance(key, str) for key in value):
+                raise EncodingError("a dict with other keys than strings is not stored")
+            return {"dict": [[key, self.tree(item, depth + 1)] for key, item in value.items()]}
+        items = [self.tree(item, depth + 1) for item in value]
         return {"tuple": items} if isinstance(value, tuple) else items
 
     def _array(self, array: np.ndarray) -> dict[str, int]:
         if array.dtype.kind not in "biuf":
             raise EncodingError(f"an array of type {array.dtype} is not stored")
-        np.lib.format.write_array(self.file, array, allow_pickle=False)
+        np.lib.format.write_array(self.file, array, version=(1, 0), allow_pickle=False)
         self.count += 1
         return {"array": self.count - 1}
 
-    def _record(self, value: Any) -> dict[str, Any]:
-        if isinstance(value, enum.Enum):
-            return {"member": _name(value), "name": value.name}
-        if not _is_record(type(value)):
-            raise EncodingError(f"{value!r} of type {type(value).__name__} is not stored")
-        fields = {name: self.tree(getattr(value, name)) for name in _fields(type(value))}
-        return {"record": _name(value), "fields": fields}
+    def _record(self, value: Any, depth: int) -> dict[str, Any]:
+        kind: Any = type(value)
+        try:
+            name = name_of(kind)
+        except EncodingError as error:
+            what = f"{value!r} of type {kind.__name__} is not stored"
+            raise EncodingError(what) from error
+        fields = {field: self.tree(getattr(value, field), depth + 1) for field in _places(kind)}
+        return {"record": name, "fields": fields}
 
 
 class _Reader:
-    def __init__(self, arrays: list[np.ndarray]) -> None:
-        self.arrays = arrays
+    def __init__(self, arrays: bytes) -> None:
+        self.arrays = _read_arrays(arrays)
 
-    def value(self, tree: Any) -> Any:
-        """Return what the tree stands for."""
+    def value(self, tree: Any, place: Any, depth: int = 0) -> Any:
+        """Return what the tree stands for; it must fit the place."""
+        if depth > MAX_DEPTH:
+            raise EncodingError(f"it is nested more than {MAX_DEPTH} deep")
+        places = _alternatives(place)
         if isinstance(tree, list):
-            return [self.value(item) for item in tree]
+            return self._items(tree, places, depth)
         if not isinstance(tree, dict):
-            return tree
-        (kind, content), *rest = tree.items()
-        return getattr(self, f"_{kind}")(content, *(part for _, part in rest))
+            return _plain(tree, places)
+        read = NODES.get(frozenset(tree))
+        if read is None:
+            raise EncodingError(f"{sorted(tree)!r} is not a kind of value")
+        return read(self, tree, places, depth)
 
-    def _array(self, number: int) -> Any:
+    def _items(self, items: Any, places: list[Any], depth: int) -> list[Any]:
+        inner = _inner(places, (tuple, list, collections.abc.Sequence))
+        return [self.value(item, inner, depth + 1) for item in items]
+
+    def _tuple(self, tree: dict[str, Any], places: list[Any], depth: int) -> Any:
+        if not isinstance(tree["tuple"], list):
+            raise EncodingError("a tuple is not a list of values")
+        return tuple(self._items(tree["tuple"], places, depth))
+
+    def _dict(self, tree: dict[str, Any], places: list[Any], depth: int) -> Any:
+        inner = _inner(places, (dict, collections.abc.Mapping))
+        return {key: self.value(item, inner, depth + 1) for key, item in _pairs(tree["dict"])}
+
+    def _array(self, tree: dict[str, Any], places: list[Any], depth: int) -> Any:
+        del depth
+        number = tree["array"]
+        if not any(place is Any or get_origin(place) is np.ndarray for place in places):
+            raise EncodingError(f"an array does not belong where {_shown(places)} does")
+        if type(number) is not int or not 0 <= number < len(self.arrays):
+            raise EncodingError(f"there is no array {number!r}")
         return self.arrays[number]
 
-    def _tuple(self, items: list[Any]) -> Any:
-        return tuple(self.value(item) for item in items)
+    def _record(self, tree: dict[str, Any], places: list[Any], depth: int) -> Any:
+        stored, fields = tree["record"], tree["fields"]
+        if not isinstance(stored, str) or not isinstance(fields, dict):
+            raise EncodingError("a record is not a name and fields")
+        name, kind = find_class(stored)
+        if not any(belongs(name, place) for place in places):
+            raise EncodingError(f"{name!r} does not belong where {_shown(places)} does")
+        known, values = _places(kind), {}
+        for old, item in fields.items():
+            field = new_field(name, old)
+            if field not in known:
+                raise EncodingError(f"{name!r} has no field {field!r}")
+            values[field] = self.value(item, known[field], depth + 1)
+        try:
+            return kind(**values)
+        except Exception as error:  # whatever a constructor objects to, the file is at fault
+            raise EncodingError(f"{name!r} cannot be made: {error}") from error
 
-    def _dict(self, items: list[Any]) -> Any:
-        return {self.value(key): self.value(item) for key, item in items}
 
-    def _member(self, kind: str, name: str) -> Any:
-        return _class(kind)[name]
-
-    def _record(self, kind: str, fields: dict[str, Any]) -> Any:
-        return _class(kind)(**{name: self.value(item) for name, item in fields.items()})
-
-
-def _is_record(kind: type) -> bool:
-    ours = kind.__module__.partition(".")[0] == PACKAGE
-    named = issubclass(kind, tuple) and hasattr(kind, "_fields")
-    return ours and (dataclasses.is_dataclass(kind) or named)
+NODES: Mapping[frozenset[str], Callable[[_Reader, Any, list[Any], int], Any]] = {
+    frozenset({"array"}): _Reader._array,
+    frozenset({"dict"}): _Reader._dict,
+    frozenset({"tuple"}): _Reader._tuple,
+    frozenset({"record", "fields"}): _Reader._record,
+}
+"""The kinds of JSON object that a store writes, by their keys."""
 
 
-def _fields(kind: Any) -> tuple[str, ...]:
+@cache
+def _places(kind: Any) -> dict[str, Any]:
+    """Return the fields of a record that its constructor takes, with their annotations."""
+    hints = get_type_hints(kind)
     if dataclasses.is_dataclass(kind):
-        return tuple(field.name for field in dataclasses.fields(kind) if field.init)
-    names: tuple[str, ...] = kind._fields
-    return names
+        return {field.name: hints[field.name] for field in dataclasses.fields(kind) if field.init}
+    return {name: hints[name] for name in kind._fields}
 
 
-def _name(value: Any) -> str:
-    kind = type(value)
-    if kind.__module__.partition(".")[0] != PACKAGE:
-        raise EncodingError(f"{value!r} of type {kind.__name__} is not stored")
-    return f"{kind.__module__}:{kind.__qualname__}"
+def _alternatives(place: Any) -> list[Any]:
+    """Return the members of a union, or the annotation alone."""
+    if get_origin(place) in (Union, UnionType):
+        return [inner for member in get_args(place) for inner in _alternatives(member)]
+    return [place]
 
 
-def _class(name: str) -> Any:
-    """Return one of the library's own records or enumerations, and nothing else."""
-    module, _, attribute = name.partition(":")
-    if module.partition(".")[0] != PACKAGE:
-        raise EncodingError(f"{name} is not a class of this library")
-    try:
-        kind = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise EncodingError(f"this version of the library has no {name}") from error
-    if not (isinstance(kind, type) and (_is_record(kind) or issubclass(kind, enum.Enum))):
-        raise EncodingError(f"{name} is not a record")
-    return kind
+def _inner(places: list[Any], kinds: tuple[Any, ...]) -> Any:
+    """Return the annotation of what is inside a container."""
+    for place in places:
+        if place is Any:
+            return Any
+        if get_origin(place) in kinds:
+            return get_args(place)[0 if kinds[0] is tuple else 1]
+    raise EncodingError(f"a container does not belong where {_shown(places)} does")
+
+
+def _plain(value: Any, places: list[Any]) -> Any:
+    """Return a number, a string or None, if one of the annotations allows it."""
+    for place in places:
+        if get_origin(place) is Literal:
+            fits = isinstance(value, str) and value in get_args(place)
+        else:
+            exact = place in (bool, int, float, str, NoneType) and type(value) is place
+            fits = place is Any or exact or (place is float and type(value) is int)
+        if fits:
+            return value
+    raise EncodingError(f"{value!r:.50} does not belong where {_shown(places)} does")
+
+
+def _shown(places: list[Any]) -> str:
+    return " | ".join(str(getattr(place, "__name__", place)) for place in places)
+
+
+def _read_arrays(data: bytes) -> list[np.ndarray]:
+    """Return arrays written one after another; headers are believed as far as there are bytes."""
+    arrays: list[np.ndarray] = []
+    start = 0
+    while start < len(data):
+        length = int.from_bytes(data[start + 8 : start + 10], "little")
+        header = NPY_HEADER.fullmatch(data[start + 10 : start + 10 + length])
+        if header is None or not data.startswith(NPY_PREFIX, start) or len(arrays) >= MAX_ARRAYS:
+            raise EncodingError("an array has no header that can be read")
+        try:
+            dtype = np.dtype(header[1].decode())
+        except TypeError as error:
+            raise EncodingError(f"an array has an unknown type: {error}") from error
+        shape = tuple(map(int, re.findall(rb"\d+", header[3])))
+        first, start = start + 10 + length, start + 10 + length + dtype.itemsize * math.prod(shape)
+        if start > len(data):
+            raise EncodingError(f"an array of shape {shape} is longer than what is stored of it")
+        order: Literal["C", "F"] = "F" if header[2] == b"True" else "C"
+        try:
+            array = np.frombuffer(data[first:start], dtype=dtype).reshape(shape, order=order)
+        except ValueError as error:  # more dimensions than NumPy knows, or no entries but a size
+            raise EncodingError(f"an array of shape {shape} cannot be made: {error}") from error
+        arrays.append(frozen(array.astype(dtype.newbyteorder("="))))
+    return arrays

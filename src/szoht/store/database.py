@@ -1,5 +1,6 @@
 """The file of a store: its schema, and how it is opened without harming what is not one."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -7,7 +8,7 @@ from pathlib import Path
 
 from szoht.errors import StoreError, StoreFileError, StoreWriteError
 
-__all__ = ["APPLICATION_ID", "VERSION", "connect", "damaged", "reading", "writing"]
+__all__ = ["APPLICATION_ID", "VERSION", "connect", "damaged", "reading", "transaction", "writing"]
 
 APPLICATION_ID = 0x737A6F68
 """The letters "szoh", at byte 68 of the file: SQLite's own place for who a file belongs to."""
@@ -72,21 +73,34 @@ SCHEMA = (
 
 MAGIC = b"SQLite format 3\0"
 HEADER_BYTES = 100
+
 BUSY_SECONDS = 30.0
+"""How long a statement waits while another process writes."""
 
 
-def connect(path: Path, *, create: bool) -> sqlite3.Connection:
-    """Open a store for reading and writing; only with ``create`` may it be a new one.
+def connect(path: Path, *, create: bool) -> tuple[sqlite3.Connection, bool]:
+    """Open a store; only with ``create`` may it be a new one. Also tell whether it can be written.
 
-    A file that is not a store, or a damaged one, is found out by reading alone.
+    A file that is not a store, or a damaged one, is found out by reading alone. A store that may
+    not be written, or that lies in a folder where SQLite may not put its own files, can be read.
     """
-    known = path.exists() and (path.stat().st_size > 0 or not create)
-    if known:
-        check(path)
-    elif not create:
-        raise StoreError(f"There is no run store at {path}.")
-    elif not path.parent.is_dir():
-        raise StoreError(f"`store` must be in a folder that exists; got {path}.")
+    with reading(path):
+        if _is_known(path, create=create):
+            check_header(path)
+            roll_back(path)
+        known = _is_known(path, create=create)
+    if not known:
+        _check_new(path, create=create)
+    else:
+        connection = _open_to_read(path)
+        try:
+            check(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+        if not _is_writable(path):
+            return connection, False
+        connection.close()
     with writing(path):
         connection = sqlite3.connect(
             path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -100,11 +114,11 @@ def connect(path: Path, *, create: bool) -> sqlite3.Connection:
         except BaseException:
             connection.close()
             raise
-    return connection
+    return connection, True
 
 
-def check(path: Path) -> None:
-    """Raise unless ``path`` is a whole store of a version that is known here; read only."""
+def check_header(path: Path) -> None:
+    """Raise unless the first bytes of a file are those of a store."""
     if not path.is_file():
         raise StoreFileError(f"{path} is not a file.")
     with path.open("rb") as file:
@@ -113,23 +127,53 @@ def check(path: Path) -> None:
         raise StoreFileError(
             f"{path} is not a run store; it was left as it is. Choose another name for the store."
         )
-    with reading(path), closing(sqlite3.connect(_read_only(path), uri=True)) as connection:
+
+
+def roll_back(path: Path) -> None:
+    """Undo what a process left half done that was killed while it made the store.
+
+    Later a store has no rollback journal: SQLite's write-ahead log takes its place.
+    """
+    journal = path.with_name(f"{path.name}-journal")
+    if journal.exists() and _is_writable(path):
+        with reading(path), closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+
+
+def check(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise unless a file is a whole store of a version that is known here, and nothing else."""
+    with reading(path):
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version > VERSION:
             raise StoreFileError(
                 f"{path} was written by a newer version of the library (schema {version}; this one "
                 f"knows {VERSION}); it was left as it is. Upgrade szoht to read it."
             )
+        if version < 1:
+            raise StoreFileError(
+                f"{path} has no version of the schema, so it is not a run store as szoht makes "
+                "them; it was left as it is."
+            )
         (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        rows = connection.execute(
+            "SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+        ).fetchall()
     if verdict != "ok":
         raise damaged(path, verdict)
+    # views, triggers and computed columns would be a program inside the file
+    if sorted(_words(sql) for (sql,) in rows) != sorted(map(_words, SCHEMA)):
+        raise StoreFileError(
+            f"{path} has other tables than a run store of version {version}; it was left as it is."
+        )
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into ours while reading."""
+    """Turn errors of SQLite and of the system into ours while reading."""
     try:
         yield
+    except PermissionError as error:
+        raise StoreError(f"The run store {path} cannot be read: {error.strerror}.") from error
     except sqlite3.OperationalError as error:
         raise StoreError(f"The run store {path} cannot be read: {error}.") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -142,21 +186,39 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
+        why = str(error)
+        if _code(error) == sqlite3.SQLITE_BUSY:
+            why = f"another process has kept its write lock for {BUSY_SECONDS:g} seconds"
         raise StoreWriteError(
-            f"The run store {path} cannot be written: {error}. What was stored before is kept."
+            f"The run store {path} cannot be written: {why}. What was stored before is kept."
         ) from error
     except sqlite3.DatabaseError as error:
         raise damaged(path, str(error)) from error
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """Write all that happens inside, or nothing."""
+    with writing(path):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
 
 
 def _create(connection: sqlite3.Connection) -> None:
     """Write the schema in one transaction, so that a store is whole or not there."""
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone() == (0,):
-        for statement in SCHEMA:
-            connection.execute(statement)
+        # first, so that whatever a kill leaves is known to be ours and can be rolled back
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
+        for statement in SCHEMA:
+            connection.execute(statement)
     connection.execute("COMMIT")
 
 
@@ -167,9 +229,60 @@ def damaged(path: Path, why: str) -> StoreFileError:
     )
 
 
+def _is_known(path: Path, *, create: bool) -> bool:
+    """Tell whether there is something to be read: an empty file may become a store."""
+    return path.exists() and (not create or not path.is_file() or path.stat().st_size > 0)
+
+
+def _check_new(path: Path, *, create: bool) -> None:
+    if not create:
+        raise StoreError(f"There is no run store at {path}.")
+    if not path.parent.is_dir():
+        raise StoreError(f"`store` must be in a folder that exists; got {path}.")
+
+
+def _is_writable(path: Path) -> bool:
+    real = path.resolve()
+    return os.access(real, os.W_OK) and os.access(real.parent, os.W_OK)
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    """Open a store without changing it, nor the folder if that is not allowed."""
+    address = f"{path.resolve().as_uri()}?mode=ro"
+    with reading(path):
+        connection = _reader(address)
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError as error:
+            connection.close()
+            if _code(error) not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+                raise
+            if any(path.with_name(path.name + end).exists() for end in ("-wal", "-journal")):
+                raise StoreError(
+                    f"The run store {path} has a log beside it that cannot be read where nothing "
+                    "can be written. Copy both to a folder that can be written."
+                ) from error
+            # nothing beside the file, and nobody can write to it here: it is all there is
+            return _reader(f"{address}&immutable=1")
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _reader(address: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+
+
+def _code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what only SQLite cares for
+
+
+def _words(sql: str | None) -> str:
+    return " ".join((sql or "").split())
+
+
 def _number(header: bytes, offset: int) -> int:
     return int.from_bytes(header[offset : offset + 4], "big")
-
-
-def _read_only(path: Path) -> str:
-    return f"{path.resolve().as_uri()}?mode=ro"

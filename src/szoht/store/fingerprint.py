@@ -5,9 +5,12 @@ import importlib
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from functools import partial
 from types import CodeType
 from typing import Any
+
+import numpy as np
 
 __all__ = ["describe", "find", "fingerprint", "place", "same"]
 
@@ -29,11 +32,18 @@ def fingerprint(function: Any) -> dict[str, str]:
     The hash covers instructions, constants and names, those of inner functions too, and neither
     line numbers nor what the function finds in its closure or its module. An object is known by
     its class and the code of its method ``value`` or ``__call__``; if it is a record, such as a
-    `Program`, by its ``repr``.
+    `Program`, by its ``repr``. The arguments that a `functools.partial` adds count, arrays among
+    them by their contents.
     """
+    arguments: list[Any] = []
     while isinstance(function, partial):
+        arguments.append((function.args, function.keywords))
         function = function.func
-    print_ = {"name": _name(function), "python": f"{sys.version_info[0]}.{sys.version_info[1]}"}
+    print_ = {
+        "name": _name(function),
+        "python": f"{sys.version_info[0]}.{sys.version_info[1]}",
+        "arguments": _digest(_stable(arguments)) if arguments else "",
+    }
     if hasattr(function, "__dataclass_fields__"):
         print_["repr"] = describe(function)
     code = _code(function)
@@ -46,8 +56,10 @@ def same(stored: dict[str, str], given: dict[str, str]) -> bool:
     """Tell whether two fingerprints can be of one function.
 
     Code is compared only where both come from one version of Python: others compile the same
-    source differently.
+    source differently. Files of version 0.1 say nothing about arguments.
     """
+    if "arguments" in stored and stored["arguments"] != given["arguments"]:
+        return False
     if stored["name"] != given["name"] or stored.get("repr") != given.get("repr"):
         return False
     return stored["python"] != given["python"] or stored.get("code") == given.get("code")
@@ -91,7 +103,38 @@ def _code(function: Any) -> CodeType | None:
 
 
 def _hash(code: CodeType) -> str:
-    return hashlib.sha256(repr(_parts(code)).encode()).hexdigest()[:32]
+    return _digest(_parts(code))
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:32]
+
+
+def _stable(value: Any) -> Any:
+    """Return something whose ``repr`` is the same in every process, and tells contents apart."""
+    code = None if isinstance(value, type) else getattr(value, "__code__", None)
+    if isinstance(code, CodeType):
+        return _name(value), _parts(code)
+    if isinstance(value, np.ndarray):
+        return _stable_array(value)
+    if isinstance(value, partial):
+        value = (value.func, value.args, value.keywords)
+    elif is_dataclass(value) and not isinstance(value, type):
+        value = (_name(value), *(getattr(value, entry.name) for entry in fields(value)))
+    if isinstance(value, tuple | list):
+        return type(value).__name__, [_stable(item) for item in value]
+    if isinstance(value, dict):
+        value = {repr((_stable(key), _stable(item))) for key, item in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(repr(_stable(item)) for item in value)
+    return describe(value)
+
+
+def _stable_array(array: np.ndarray) -> Any:
+    if array.dtype.hasobject:
+        return array.shape, _stable(array.tolist())
+    contents = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+    return str(array.dtype), array.shape, contents
 
 
 def _parts(code: CodeType) -> tuple[Any, ...]:

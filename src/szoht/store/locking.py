@@ -10,10 +10,14 @@ import os
 import platform
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, Self
+
+from szoht.errors import StoreWriteError
 
 __all__ = ["Owner", "acquire", "owner", "release", "sidecar"]
 
@@ -38,6 +42,16 @@ class Owner(NamedTuple):
         now = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(os.getpid(), platform.node(), now)
 
+    @classmethod
+    def parsed(cls, record: bytes) -> Self | None:
+        """Return the owner that a record names, None if it names none."""
+        try:
+            pid, host, since = json.loads(record.strip(b"\0 "))
+        except (ValueError, TypeError, RecursionError):
+            return None
+        typed = type(pid) is int and isinstance(host, str) and isinstance(since, str)
+        return cls(pid, host, since) if typed else None
+
     @property
     def alive(self) -> bool:
         """Whether the process is still there, as far as can be seen from here."""
@@ -45,7 +59,7 @@ class Owner(NamedTuple):
             return True
         try:
             os.kill(self.pid, 0)
-        except ProcessLookupError:
+        except (ProcessLookupError, OverflowError):
             return False
         except PermissionError:
             return True
@@ -59,60 +73,83 @@ class _File:
 
 
 _FILES: dict[Path, _File] = {}
-"""Open lock files. One descriptor each: closing any of several would give up all locks."""
+"""Open lock files. Closing any descriptor of a file gives up all its locks, so there is one."""
 
-_GUARD = threading.Lock()
+_GUARD = threading.RLock()
 
 
 def sidecar(store: Path) -> Path:
-    """Return where the locks of a store are."""
-    return store.with_name(f"{store.name}-lock")
+    """Return the path of the file with the locks of a store."""
+    return store.with_name(store.name + "-lock")
 
 
 def acquire(store: Path, number: int) -> bool:
-    """Take the lock of a run; False if another process, or this one, has it."""
-    path = sidecar(store).resolve()
-    with _GUARD:
+    """Take the lock of run ``number``; False if somebody has it, in this process or another."""
+    path = sidecar(store.resolve())
+    with _GUARD, _writing(path):
         file = _FILES.setdefault(path, _FILES.get(path) or _File(_open(path)))
         if number in file.held or not _lock(file.descriptor, number):
             _close_if_idle(path, file)
             return False
+        try:
+            _sign(file.descriptor, number, json.dumps(Owner.me()))
+        except OSError:
+            _unlock(file.descriptor, number)
+            _close_if_idle(path, file)
+            raise
         file.held.add(number)
-        _sign(file.descriptor, number, json.dumps(Owner.me()))
         return True
 
 
 def release(store: Path, number: int) -> None:
     """Give the lock of a run back; without effect if it is not held."""
-    path = sidecar(store).resolve()
+    path = sidecar(store.resolve())
     with _GUARD:
         file = _FILES.get(path)
         if file is None or number not in file.held:
             return
         file.held.discard(number)
-        _sign(file.descriptor, number, "")
+        with suppress(OSError):  # a signature that stays names a process that will be gone
+            _sign(file.descriptor, number, "")
         _unlock(file.descriptor, number)
         _close_if_idle(path, file)
 
 
 def owner(store: Path, number: int) -> Owner | None:
     """Return who took the lock of a run last and has not given it back, if anybody."""
-    path = sidecar(store).resolve()
-    if not path.exists():
-        return None
+    path = sidecar(store.resolve())
     with _GUARD:
-        file = _FILES.setdefault(path, _FILES.get(path) or _File(_open(path)))
-        os.lseek(file.descriptor, number * RECORD_BYTES, os.SEEK_SET)
-        record = os.read(file.descriptor, RECORD_BYTES)
-        _close_if_idle(path, file)
+        file = _FILES.get(path)
+        try:
+            # a second descriptor would give up the locks when it is closed
+            descriptor = os.open(path, os.O_RDONLY) if file is None else file.descriptor
+        except OSError:
+            return None
+        try:
+            os.lseek(descriptor, number * RECORD_BYTES, os.SEEK_SET)
+            return Owner.parsed(os.read(descriptor, RECORD_BYTES))
+        except (OSError, OverflowError):
+            return None
+        finally:
+            if file is None:
+                os.close(descriptor)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
     try:
-        return Owner(*json.loads(record.strip(b"\0 ")))
-    except (ValueError, TypeError):
-        return None
+        yield
+    except OSError as error:
+        raise StoreWriteError(
+            f"The lock file {path} cannot be written: {error.strerror}. Make room for it, or copy "
+            "the store to a folder that can be written."
+        ) from error
 
 
 def _open(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+    # the name may be a link that somebody else made: we write into no file but our own
+    flags = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+    return os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o644)
 
 
 def _sign(descriptor: int, number: int, text: str) -> None:

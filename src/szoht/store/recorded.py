@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
-from szoht._clock import Clock
-from szoht.algorithm import State
+from szoht.core.algorithm import State
+from szoht.core.clock import Clock
+from szoht.core.query import Answer, Plan
 from szoht.errors import RunMismatchError, StoreWriteError
-from szoht.oracle import PointFailure
-from szoht.pieces import Piece, PieceAnswer, assemble, first_points
-from szoht.queries import Answer, Plan
+from szoht.evaluation.chunks import Chunk, ChunkValues, first_points, merge
+from szoht.evaluation.oracle import PointFailure
 from szoht.result import Progress, Result, Status
-from szoht.store.sitting import Fault, Sitting
+from szoht.store.sitting import NOWHERE, Fault, Sitting
 from szoht.store.snapshots import take
 
 __all__ = ["Recorded", "RunOver", "recording"]
@@ -23,10 +23,6 @@ SNAPSHOT_SHARE = 0.01
 
 FINAL = frozenset(Status) - {Status.RUNNING, Status.INTERRUPTED, Status.FAILED, Status.STORE}
 """Endings after which there is nothing to resume, unless with other limits."""
-
-
-NOWHERE = -2
-"""The round of a snapshot that was taken in the middle of one: to be shown, not to be compared."""
 
 
 VERDICT = 0
@@ -48,8 +44,8 @@ class Answering(Protocol):
         self,
         plan: Plan,
         *,
-        known: Mapping[Piece, PieceAnswer],
-        landed: Callable[[PieceAnswer], None],
+        known: Mapping[Chunk, ChunkValues],
+        on_chunk: Callable[[ChunkValues], None],
     ) -> Sequence[Answer]:
         """Evaluate what is not known, handing over each piece before it is used."""
         ...
@@ -99,7 +95,7 @@ class Recorded:
         sitting: Sitting,
         run: Running,
         *,
-        review: Callable[[Plan, Mapping[Piece, PieceAnswer]], object] | None = None,
+        review: Callable[[Plan, Mapping[Chunk, ChunkValues]], object] | None = None,
         look: bool = False,
     ) -> None:
         self.name = sitting.name
@@ -126,27 +122,27 @@ class Recorded:
             seconds = clock.seconds
             sitting.settle(seconds)
         else:  # whatever is missing was left out when the round was complete
-            answers = assemble(plan, known.values())
+            answers = merge(plan, known.values())
             if self._review is not None:
                 self._review(plan, known)
         clock.hold(seconds)
         return answers
 
-    def note(self, piece: Piece, attempt: int, reason: str, cause: BaseException | None) -> None:
+    def note(self, piece: Chunk, attempt: int, reason: str, cause: BaseException | None) -> None:
         """Take note of an attempt that failed; attempt 0 is the last word on the piece."""
         place = self._firsts[piece.query] + piece.start
         self._sitting.report(Fault(place, attempt, reason, getattr(cause, "stderr", "")))
 
-    def _answers(self, plan: Plan, known: Mapping[Piece, PieceAnswer]) -> Sequence[Answer]:
+    def _answers(self, plan: Plan, known: Mapping[Chunk, ChunkValues]) -> Sequence[Answer]:
         self._firsts = first_points(plan)
 
-        def landed(answer: PieceAnswer) -> None:
+        def on_chunk(answer: ChunkValues) -> None:
             if answer.error is not None:
-                self.note(answer.piece, VERDICT, answer.error, answer.cause)
+                self.note(answer.chunk, VERDICT, answer.error, answer.cause)
             self._sitting.add(answer)
 
         try:
-            return self._oracle(plan, known=known, landed=landed)
+            return self._oracle(plan, known=known, on_chunk=on_chunk)
         except PointFailure as failed:
             words = getattr(failed.cause, "stderr", "")
             self._sitting.report(Fault(failed.index, VERDICT, failed.reason, words))
@@ -187,7 +183,7 @@ class Recorded:
         stored = sitting.snapshot
         if stored is None or stored.round != sitting.round or sitting.extended:
             return
-        if take(sitting.round, run.state, run.progress) != stored:
+        if not stored.agrees(take(sitting.round, run.state, run.progress)):
             raise RunMismatchError(
                 f"run {self.name} has come to another state after round {sitting.round} than the "
                 "one stored. Another NumPy or another processor may round differently: go on with "

@@ -1,19 +1,25 @@
 """What a run is, apart from its answers: everything that is needed to have it again."""
 
+import dataclasses
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self, cast, get_type_hints
 
 from szoht._version import __version__
-from szoht.algorithm import Algorithm
+from szoht.algorithms.registry import revision
+from szoht.core.algorithm import Algorithm
 from szoht.errors import EncodingError, RunMismatchError
-from szoht.programs import Program
-from szoht.store.codec import Encoded, decode, encode
+from szoht.evaluation.programs import Program
+from szoht.stopping import Rule
+from szoht.store.codec import Encoded, decode, decode_entries, encode
 from szoht.store.fingerprint import describe, same
+from szoht.store.names import name_of
 from szoht.types import Vector
 
-__all__ = ["Settings", "as_data"]
+__all__ = ["Settings"]
+
+LIMITS = frozenset({"max_queries", "max_iterations", "max_seconds", "target"})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -23,16 +29,18 @@ class Settings:
     ``method`` and ``stop`` are None if they hold something that is not data, such as a function;
     they must then be given again, and their description is compared. ``function`` is the
     fingerprint of the function, and ``source`` where it can be had again: a `Program`, or
-    ``module:name``.
+    ``module:name``. ``revisions`` are those of the method and its parts, by registered names.
+    ``version`` is for people to read.
     """
 
     version: str = __version__
     algorithm: str
     method: Algorithm | None
+    revisions: dict[str, int] = field(default_factory=dict)
     x0: Vector
     seed: int
-    limits: dict[str, Any]
-    stop: Any
+    limits: dict[str, float | None]
+    stop: Rule | None
     stop_description: str
     on_error: str
     n_samples: int | None
@@ -40,7 +48,7 @@ class Settings:
     vectorized: bool = False
     chunk_size: int | None = None
     function: dict[str, str] | None = None
-    source: Any = None
+    source: Program | str | None = None
 
     @property
     def k(self) -> int | None:
@@ -56,26 +64,39 @@ class Settings:
 
     def encoded(self) -> Encoded:
         """Return the settings as a store holds them."""
-        data = {field.name: getattr(self, field.name) for field in fields(self)}
-        return encode(data | {"method": as_data(self.method), "stop": as_data(self.stop)})
+        data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        method, stop = _as_data(self.method, Algorithm), _as_data(self.stop, Rule)
+        return encode(data | {"method": method, "stop": stop, "revisions": _revisions(self.method)})
 
     @classmethod
     def decoded(cls, encoded: Encoded) -> Self:
         """Return the settings that a store held."""
-        return cls(**decode(encoded))
+        data = decode_entries(encoded, get_type_hints(cls))
+        try:
+            settings = cls(**data)
+        except TypeError as error:
+            raise EncodingError(f"the settings are not complete: {error}") from error
+        if not settings.limits.keys() <= LIMITS:
+            raise EncodingError(f"{sorted(settings.limits)} are not limits of a run")
+        if settings.function is not None and not {"name", "python"} <= settings.function.keys():
+            raise EncodingError("the fingerprint of the function is not complete")
+        return settings
 
     def with_limits(self, limits: Mapping[str, Any]) -> Self:
         """Return the settings with those limits replaced that are given."""
         given = {name: limit for name, limit in limits.items() if limit is not None}
         return replace(self, limits=self.limits | given)
 
-    def checked(self, *, method: Algorithm | None = None, stop: Any = None) -> Self:
+    def checked(self, *, method: Algorithm | None = None, stop: Rule | None = None) -> Self:
         """Return the settings with what had to be given again; it must be what was stored."""
-        if self.version != __version__:
-            raise RunMismatchError(
-                f"the run was made by szoht {self.version}, and this is {__version__}, which may "
-                f"ask other points. Install szoht=={self.version} to go on with it."
-            )
+        for name in _revisions(self.method) | self.revisions:
+            stored = self.revisions.get(name, 1)  # version 0.1 did not store any
+            if revision(name) != stored:
+                raise RunMismatchError(
+                    f"the run was made with revision {stored} of {name!r}, and this is revision "
+                    f"{revision(name)}, which may ask other points. Install szoht=={self.version} "
+                    "to go on with it, or start a new run from its best point."
+                )
         return replace(
             self,
             method=_again("method", method, self.method, self.algorithm),
@@ -92,29 +113,57 @@ class Settings:
         )
 
 
-def as_data(value: Any) -> Any:
-    """Return ``value`` if a store can hold it, else None."""
+def _as_data(value: Any, place: Any) -> Any:
+    """Return ``value`` if a store can hold it and give it back, else None."""
     try:
-        encode(value)
+        decode(encode(value), place | None)
     except EncodingError:
         return None
     return value
 
 
+def _revisions(part: Any) -> dict[str, int]:
+    """Return the revisions of a registered record and of those inside it."""
+    if not dataclasses.is_dataclass(part):
+        return {}
+    try:
+        name = name_of(cast(type, type(part)))
+    except EncodingError:
+        found = {}
+    else:
+        found = {name: revision(name)}
+    for entry in fields(part):
+        found |= _revisions(getattr(part, entry.name, None))
+    return found
+
+
 def _again(name: str, given: Any, stored: Any, description: str) -> Any:
-    chosen = stored if given is None else given
-    if describe(chosen) == description:
-        return chosen
-    if chosen is None:
+    """Return the stored part, or the one given if it is the same."""
+    if given is None and (stored is not None or description == describe(None)):
+        return stored
+    if given is None:
         raise RunMismatchError(
             f"`{name}` must be given again, for it holds something that cannot be stored: "
             f"{description}."
         )
+    if _is_same(given, stored, description):
+        return given
     raise RunMismatchError(
-        f"`{name}` must be what the run was made with, {description}; got {describe(chosen)}."
+        f"`{name}` must be what the run was made with, {description}; got {describe(given)}."
     )
+
+
+def _is_same(given: Any, stored: Any, description: str) -> bool:
+    """Compare what a store holds, or the descriptions of what it does not hold."""
+    if stored is None:
+        return describe(given) == description
+    try:
+        return encode(given) == encode(stored)
+    except EncodingError:
+        return False
 
 
 def _shown(print_: dict[str, str]) -> str:
     code = f" with code {print_['code'][:8]}" if "code" in print_ else ""
-    return f"{print_.get('repr', print_['name'])}{code}"
+    arguments = f" and arguments {print_['arguments'][:8]}" if print_.get("arguments") else ""
+    return f"{print_.get('repr', print_['name'])}{code}{arguments}"

@@ -1,33 +1,43 @@
 """A process at work on one run: durable answers come out, new ones go in."""
 
+import math
 import sqlite3
 import time
 import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from szoht._clock import Clock
-from szoht._validate import frozen
+from szoht.core.clock import Clock
+from szoht.core.query import Plan
+from szoht.core.sparse_vector import SparseVector
+from szoht.core.validation import frozen
 from szoht.errors import RunMismatchError
-from szoht.pieces import Piece, PieceAnswer
-from szoht.queries import Plan
+from szoht.evaluation.chunks import Chunk, ChunkValues, first_points
 from szoht.result import Status
 from szoht.store import locking
-from szoht.store.database import damaged, reading, writing
+from szoht.store.database import BUSY_SECONDS, damaged, reading, transaction
 from szoht.store.settings import Settings
 from szoht.store.snapshots import Snapshot
+from szoht.types import Vector
 
-__all__ = ["Fault", "Round", "Sitting"]
+__all__ = ["NOWHERE", "Fault", "Round", "Sitting"]
+
+NOWHERE = -2
+"""The round of a snapshot that was taken in the middle of one: to be shown, not to be compared."""
 
 COMMIT_SECONDS = 0.05
 """While a plan is evaluated, answers wait no longer than this for the next commit."""
 
 COMMIT_SHARE = 0.02
 """Of the time goes into such commits at most, however slow the disk."""
+
+
+MOST_LEFT_OUT = 1000
+"""Points of a complete round for each that was answered; others were left out (`min_fraction`)."""
 
 
 class Fault(NamedTuple):
@@ -42,7 +52,7 @@ class Fault(NamedTuple):
 class Round(NamedTuple):
     """What is known of a round: durable answers, and the clock when it was complete, if it was."""
 
-    known: dict[Piece, PieceAnswer]
+    known: dict[Chunk, ChunkValues]
     seconds: float | None
 
 
@@ -61,9 +71,9 @@ class Sitting:
         number: int,
         name: str,
         settings: Settings,
-        status: Status,
-        seconds: float,
-        snapshot: Snapshot | None,
+        status: Status = Status.RUNNING,
+        seconds: float = 0.0,
+        snapshot: Snapshot | None = None,
     ) -> None:
         self.name = name
         self.settings = settings
@@ -78,7 +88,8 @@ class Sitting:
         self.extended = False
         self._snapshot: Snapshot | None = None
         self._digest: int | None = None
-        self._answers: list[PieceAnswer] = []
+        self._superseded: int | None = None
+        self._answers: list[ChunkValues] = []
         self._faults: list[Fault] = []
         self._committed = time.monotonic()
         self._pause = COMMIT_SECONDS
@@ -105,14 +116,21 @@ class Sitting:
                 "SELECT points, seconds FROM rounds WHERE run = ? AND round = ?", self._here
             ).fetchone()
         if row is not None and row[0] != digest:
-            self._drop_if_last()
-            row = None
+            self._check_is_last()
+            self._superseded, row = self.round, None
         self._digest = digest if row is None else None
         if row is None:
             return Round({}, None)
-        return Round({answer.piece: answer for answer in self._stored()}, row[1])
+        seconds = row[1]
+        if seconds is not None and not (isinstance(seconds, float) and 0 <= seconds < math.inf):
+            raise damaged(self._path, f"the time of round {self.round} of run {self.name}")
+        known = {answer.chunk: answer for answer in self._stored(plan)}
+        answered = sum(piece.n_points for piece in known)
+        if seconds is not None and plan.n_points > answered * MOST_LEFT_OUT:
+            raise damaged(self._path, f"round {self.round} of run {self.name} has few answers")
+        return Round(known, seconds)
 
-    def add(self, answer: PieceAnswer) -> None:
+    def add(self, answer: ChunkValues) -> None:
         """Take a new answer; it is durable when `settle` returns, if not sooner."""
         self._answers.append(answer)
         if time.monotonic() - self._committed >= self._pause:
@@ -138,18 +156,30 @@ class Sitting:
         self.settings = settings
 
     def go_on(self) -> None:
-        """Write down that the run goes on, perhaps with other limits."""
+        """Write down that the run goes on, perhaps with other limits, all in one transaction.
+
+        A last measurement that is no part of the longer run is forgotten, and the snapshot that
+        was taken after it is kept to be shown and no longer compared.
+        """
         text, arrays = self.settings.encoded()
         self.status = Status.RUNNING
+        if self.extended and self.snapshot is not None:
+            self.snapshot = self._snapshot = self.snapshot._replace(round=NOWHERE)
         self._commit(
             "UPDATE runs SET settings = ?, arrays = ?, crc = ?, status = ? WHERE number = ?",
             (text, arrays, zlib.crc32(arrays, zlib.crc32(text.encode())), "RUNNING", self._number),
         )
+        self.extended = False
 
     def finish(self, status: Status) -> None:
         """Write down how the run ended, and whatever still waits."""
         self.status = status
-        self._commit("UPDATE runs SET status = ? WHERE number = ?", (status.name, self._number))
+        if status is Status.STORE:  # after one wait for another process in vain, no second one
+            self._connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            self._commit("UPDATE runs SET status = ? WHERE number = ?", (status.name, self._number))
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
 
     @property
     def _here(self) -> tuple[int, int]:
@@ -158,19 +188,11 @@ class Sitting:
     def _commit(self, statement: str = "", values: tuple[object, ...] = ()) -> None:
         """Write what waits, and one more statement, in one transaction."""
         start = time.monotonic()
-        execute = self._connection.execute
-        with writing(self._path):
-            execute("BEGIN IMMEDIATE")
-            try:
-                self._write_waiting()
-                if statement:
-                    execute(statement, values)
-                execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    execute("ROLLBACK")
-                raise
-        self._digest = self._snapshot = None
+        with transaction(self._connection, self._path):
+            self._write_waiting()
+            if statement:
+                self._connection.execute(statement, values)
+        self._digest = self._snapshot = self._superseded = None
         self._answers.clear()
         self._faults.clear()
         self._committed = time.monotonic()
@@ -179,6 +201,9 @@ class Sitting:
     def _write_waiting(self) -> None:
         # OR IGNORE: an interrupt may come between a commit and our knowledge of it
         execute, many = self._connection.execute, self._connection.executemany
+        if self._superseded is not None:
+            execute("DELETE FROM answers WHERE run = ? AND round = ?", self._here)
+            execute("DELETE FROM rounds WHERE run = ? AND round = ?", self._here)
         if self._digest is not None:
             execute(
                 "INSERT OR IGNORE INTO rounds VALUES (?, ?, ?, NULL)", (*self._here, self._digest)
@@ -199,8 +224,8 @@ class Sitting:
             )
         execute("UPDATE runs SET seconds = ? WHERE number = ?", (self.clock.seconds, self._number))
 
-    def _drop_if_last(self) -> None:
-        """Forget the measurement that ended a run, if the run goes on with other limits.
+    def _check_is_last(self) -> None:
+        """Raise unless this round ended a run that goes on with other limits.
 
         Other points than those stored are otherwise a sign that this is not the same run.
         """
@@ -214,25 +239,22 @@ class Sitting:
                 "Another NumPy or another processor may round differently: go on with the run on "
                 "the machine where it began."
             )
-        with writing(self._path):
-            for table in ("answers", "rounds"):
-                self._connection.execute(
-                    f"DELETE FROM {table} WHERE run = ? AND round = ?",  # noqa: S608
-                    self._here,
-                )
 
-    def _stored(self) -> Iterator[PieceAnswer]:
+    def _stored(self, plan: Plan) -> Iterator[ChunkValues]:
         with reading(self._path):
             rows = self._connection.execute(
                 'SELECT query, start, stop, "values", gradient, crc FROM answers '
                 "WHERE run = ? AND round = ?",
                 self._here,
             ).fetchall()
+        firsts = first_points(plan)
         for query, start, stop, values, gradient, crc in rows:
-            if crc != _crc(query, start, stop, values, gradient):
+            place = (query, start, stop)
+            whole = _fits(plan, firsts, place, values, gradient)
+            if not whole or crc != _crc(*place, values, gradient):
                 raise damaged(self._path, f"an answer of round {self.round} of run {self.name}")
-            yield PieceAnswer(
-                piece=Piece(query, start, stop),
+            yield ChunkValues(
+                chunk=Chunk(*place),
                 values=_floats(values),
                 gradient=None if gradient is None else _floats(gradient),
             )
@@ -247,7 +269,7 @@ def points_digest(plan: Plan) -> int:
     crc, last = 0, None
     for query in plan.queries:
         if query.base is not last:
-            crc = zlib.crc32(query.base.data, crc)
+            crc = _base_crc(query.base, crc)
         last = query.base
         if query.sample is not None:
             crc = zlib.crc32(query.sample.data, crc)
@@ -255,8 +277,32 @@ def points_digest(plan: Plan) -> int:
     return crc
 
 
-def _row(answer: PieceAnswer) -> tuple[object, ...]:
-    piece = answer.piece
+def _base_crc(base: Vector, crc: int) -> int:
+    if isinstance(base, SparseVector):
+        crc = zlib.crc32(f"{base.size} ".encode() + base.indices.tobytes(), crc)
+        return zlib.crc32(base.values.data, crc)
+    return zlib.crc32(base.data, crc)
+
+
+def _fits(
+    plan: Plan, firsts: list[int], place: tuple[Any, Any, Any], values: Any, gradient: Any
+) -> bool:
+    """Tell whether a stored answer is one to points of the plan, and as long as it must be."""
+    if not all(type(number) is int for number in place):
+        return False
+    query, start, stop = place
+    if not (0 <= query < len(firsts) and 0 <= start < stop <= plan.n_points - firsts[query]):
+        return False
+    size = plan.queries[query].base.size
+    slope_fits = gradient is None or (isinstance(gradient, bytes) and len(gradient) == 8 * size)
+    whole = (
+        isinstance(values, bytes) and len(values) > 0 and len(values) % (8 * (stop - start)) == 0
+    )
+    return slope_fits and whole
+
+
+def _row(answer: ChunkValues) -> tuple[object, ...]:
+    piece = answer.chunk
     values = _bytes(answer.values)
     gradient = None if answer.gradient is None else _bytes(answer.gradient)
     place = (piece.query, piece.start, piece.stop)

@@ -1,23 +1,28 @@
-"""Where a run stands, as arrays and JSON: to be shown, and to check that a replay is faithful."""
+"""Where a run stands: to be shown, and to check that a replay is faithful."""
 
 import json
 import zlib
-from dataclasses import asdict, fields
-from typing import NamedTuple
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
-from szoht.algorithm import Measured, State
+from szoht.core.algorithm import Measured, State
+from szoht.core.sparse_vector import SparseVector
 from szoht.errors import EncodingError
 from szoht.result import Progress
-from szoht.scripted import ScriptState
-from szoht.store.codec import Encoded, decode, encode
+from szoht.store.codec import Encoded, decode_entries, encode
+from szoht.types import Vector
 
-__all__ = ["Snapshot", "take"]
+__all__ = ["Snapshot", "read_summary", "take"]
+
+ENTRIES = {"iteration": int, "x": Vector, "best": Measured | None}
+"""What is written and read. Version 0.1 wrote all of a state, of which the rest is ignored."""
 
 
 class Snapshot(NamedTuple):
-    """The state after ``round``; as text what is shown in lists, the rest by the codec.
+    """The state after ``round``: counts as text, the iterate and the best point by the codec.
 
-    The whole state is there if it is data; else the newest and the best iterate.
+    What an algorithm says, and how the fields of its state are called, is no part of it: neither
+    can keep a run from going on.
     """
 
     round: int
@@ -32,28 +37,70 @@ class Snapshot(NamedTuple):
         return zlib.crc32(self.arrays, zlib.crc32(text.encode()))
 
     @property
+    def counts(self) -> dict[str, Any]:
+        """What is shown in lists: the iteration, what was counted, the best value."""
+        return read_summary(self.summary)
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        """The iteration, the iterate and the best point."""
+        entries = decode_entries(Encoded(self.state, self.arrays), ENTRIES, ignore_others=True)
+        if entries.keys() != ENTRIES.keys():
+            raise EncodingError("a snapshot is not complete")
+        return entries
+
+    @property
     def best(self) -> Measured | None:
         """The best point that was measured."""
-        found: Measured | None = decode(Encoded(self.state, self.arrays))["best"]
+        found: Measured | None = self.entries["best"]
         return found
+
+    def check(self) -> None:
+        """Raise `EncodingError` unless everything can be read."""
+        _ = self.counts, self.entries
+
+    def agrees(self, other: "Snapshot") -> bool:
+        """Tell whether two snapshots are of the same moment of the same run."""
+        ours, theirs = self.counts, other.counts
+        counts = (ours.keys() & theirs.keys()) - {"best", "support_size"}
+        if any(ours[name] != theirs[name] for name in counts):
+            return False
+        one, two = self.entries, other.entries
+        return one["iteration"] == two["iteration"] and all(
+            _bits(a) == _bits(b) for a, b in ((one["x"], two["x"]), (one["best"], two["best"]))
+        )
 
 
 def take(round_: int, state: State, progress: Progress) -> Snapshot:
     """Return a snapshot of a run that has been told ``round_`` and all rounds before it."""
-    summary = {
-        "iteration": progress.iteration,
-        **asdict(progress.counts),
-        "best": None if progress.best is None else progress.best.value,
-        "support_size": int(progress.support.size),
-    }
-    return Snapshot(round_, json.dumps(summary), *_contents(state))
+    best = None if progress.best is None else progress.best.value
+    summary = {"iteration": progress.iteration, **asdict(progress.counts), "best": best}
+    contents = encode({"iteration": state.iteration, "x": state.x, "best": state.best})
+    return Snapshot(round_, json.dumps(summary), *contents)
 
 
-def _contents(state: State) -> Encoded:
-    data = {field.name: getattr(state, field.name) for field in fields(state)}
-    if isinstance(state, ScriptState):
-        data["transcript"] = ()  # the answers, which the store has anyway
+def read_summary(text: str) -> dict[str, Any]:
+    """Return the counts and the best value that a summary holds."""
     try:
-        return encode(data)
-    except EncodingError:
-        return encode({name: data[name] for name in ("iteration", "x", "best")})
+        summary = json.loads(text)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise EncodingError(f"a summary is not JSON: {error}") from error
+    if not isinstance(summary, dict):
+        raise EncodingError("a summary is not a dict")
+    for name, value in summary.items():
+        if type(value) is not int and not (name == "best" and _is_best(value)):
+            raise EncodingError(f"{name} is not a number")
+    return summary
+
+
+def _is_best(value: object) -> bool:
+    return value is None or isinstance(value, float)
+
+
+def _bits(part: Any) -> object:
+    """Return what two equal points have in common to the last bit."""
+    if isinstance(part, Measured):
+        return _bits(part.x), repr(part.value)
+    if isinstance(part, SparseVector):
+        return part.size, part.indices.tobytes(), part.values.tobytes()
+    return None if part is None else part.tobytes()

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from szoht.algorithm import Algorithm, State
-from szoht.ask_tell import AskTell
-from szoht.objective import Objective
-from szoht.optimize import minimize
-from szoht.oracle import Oracle
+from szoht.core.algorithm import Algorithm, State
+from szoht.core.objective import Objective
+from szoht.evaluation.oracle import Oracle
 from szoht.result import Progress, Result
+from szoht.run.ask_tell import AskTell
+from szoht.run.minimize import minimize
 from szoht.types import Sample, Vector
 
 __all__ = ["check_algorithm", "sparse_quadratic"]

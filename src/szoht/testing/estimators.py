@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from szoht._random import Key
-from szoht.composite import Estimator
-from szoht.queries import Answer, Estimate, Plan
-from szoht.types import Vector
+from szoht.core.parts import Estimator
+from szoht.core.query import Answer, Estimate, Plan
+from szoht.core.random import Key
+from szoht.types import Mask, Vector
 
 __all__ = ["check_estimator"]
 
@@ -21,7 +21,8 @@ def check_estimator(
     Checked on a linear function, for which the expected estimate is its gradient: the mean over
     ``repetitions`` addresses must lie within its own standard error of it. An estimator that is
     wrong by a factor fails, which a test of directions alone would not notice. Asking twice must
-    give the same points, and directions that failed must be left out.
+    give the same points, and points that failed must be left out. The plan may consist of any
+    queries, with ``x`` anywhere among their points or nowhere.
 
     >>> from szoht.estimators import Sphere
     >>> check_estimator(Sphere(q=4, mu=1e-3, support_size=5), d=12, repetitions=500)
@@ -80,14 +81,23 @@ def _check_unbiased(estimator: Estimator, x: Vector, slope: Vector, repetitions:
 
 
 def _check_failures(estimator: Estimator, x: Vector, slope: Vector) -> None:
+    """Let a point beside ``x`` fail, then ``x`` itself, then all; where they are says the plan."""
     memory = estimator.init(x)
     plan = estimator.plan(x, None, memory, Key(seed=11))
-    answers = linear_answers(plan, slope)
-    answers[0].values[-1] = np.nan
-    estimate, _ = estimator.combine(plan, answers, memory)
-    assert estimate is not None, "a failed direction must not stop the estimate"
-    assert np.isfinite(estimate.gradient).all(), "a failed direction must be left out"
-    answers[0].values[:] = np.nan
-    estimate, _ = estimator.combine(plan, answers, memory)
-    assert estimate is not None, "failed directions must not stop the estimate"
-    assert np.isnan(estimate.value), "a failed base point must give the value NaN"
+    points = plan.points()
+    at_x = (points == x).all(axis=1)
+
+    def value_without(failed: Mask) -> float:
+        values = np.where(failed, np.nan, points @ slope + 1)
+        estimate, _ = estimator.combine(plan, plan.answered(values), memory)
+        assert estimate is not None, "a failed point must not stop the estimate"
+        assert np.isfinite(estimate.gradient).all(), "a failed point must be left out"
+        return estimate.value
+
+    beside = np.flatnonzero(~at_x)
+    value_without(np.isin(np.arange(len(points)), beside[-1:]))
+    value = value_without(at_x) if at_x.any() else np.nan
+    known = np.isclose(value, x @ slope + 1, rtol=1e-6, atol=1e-6)
+    assert known or np.isnan(value), "a failed base point must give the value NaN"
+    nothing = value_without(np.ones(len(points), dtype=bool))
+    assert np.isnan(nothing), "without any answer the value must be NaN"

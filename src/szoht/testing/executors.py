@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from szoht.errors import AnswerShapeError
-from szoht.executors.base import Executor
-from szoht.optimize import minimize
+from szoht.evaluation.executors.base import Executor
 from szoht.result import Faults, Result, Status
+from szoht.run.minimize import minimize
 from szoht.types import Sample, Vector
 
 __all__ = ["check_executor"]

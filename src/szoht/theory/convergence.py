@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from szoht._validate import check_integer, check_real
+from szoht.core.validation import check_integer, check_real
 from szoht.theory.estimator import eps_abs, eps_f, eps_fc, eps_mu
 from szoht.theory.expansivity import relaxed_expansivity
 from szoht.theory.inputs import Real, Regularity, Setting, Version, check_version, plain, real

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from szoht._validate import check_real
+from szoht.core.validation import check_real
 from szoht.theory.inputs import (
     Count,
     Real,

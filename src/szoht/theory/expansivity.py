@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from szoht._validate import check_integer
+from szoht.core.validation import check_integer
 from szoht.theory.inputs import Count, Real, check_counts, plain, real
 from szoht.types import Vector
 

@@ -6,7 +6,7 @@ distance. Statements of de Vazelhes, Yuan and Gu (ICML 2025), not of the SZOHT p
 
 import math
 
-from szoht._validate import check_integer, check_real
+from szoht.core.validation import check_integer, check_real
 
 __all__ = [
     "hybrid_contraction",

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from szoht._validate import check_choice, check_integer, check_real
+from szoht.core.validation import check_choice, check_integer, check_real
 from szoht.errors import ParameterError, SzohtWarning
 from szoht.types import Vector
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from szoht._validate import check_integer, check_real
+from szoht.core.validation import check_integer, check_real
 from szoht.errors import ParameterError
 from szoht.theory.inputs import Count, Real, Setting, plain, real
 from szoht.types import Vector

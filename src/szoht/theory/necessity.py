@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht._validate import check_integer, check_real
+from szoht.core.validation import check_integer, check_real
 from szoht.errors import ParameterError
 from szoht.theory.inputs import Count, Real, Version, check_counts, check_version, plain, real
 from szoht.types import Vector

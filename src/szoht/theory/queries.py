@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from szoht._validate import check_integer, check_real
+from szoht.core.validation import check_integer, check_real
 from szoht.errors import ParameterError
 from szoht.theory.convergence import contraction
 from szoht.theory.inputs import Real, Regularity, Setting, Version, check_version, plain, real

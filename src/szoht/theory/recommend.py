@@ -6,7 +6,7 @@ from typing import Literal, TypedDict
 
 import numpy as np
 
-from szoht._validate import check_integer, check_real
+from szoht.core.validation import check_integer, check_real
 from szoht.errors import warn
 from szoht.theory.convergence import contraction, error_floor, sparsity_threshold, step_size
 from szoht.theory.inputs import Regularity, Setting, TheoryWarning, real
@@ -203,7 +203,7 @@ def _practical(request: _Request, reason: str) -> Recommendation:
     if fits:
         conditions = _conditions(request, _setting(request, k=k, q=q), mu)
     else:
-        conditions = (_room(request, k),)
+        conditions = (_buffer(request, k),)
     warn(f"{reason}: using the practical setting.", TheoryWarning)
     return Recommendation(
         parameters=parameters, regime="practical", reason=reason, conditions=conditions
@@ -217,7 +217,7 @@ def _conditions(request: _Request, setting: Setting, mu: float) -> tuple[Conditi
     floor = float(error_floor(setting, request.regularity, sigma=0.0, mu=mu))
     k, q = int(setting.k), int(setting.q)
     return (
-        _room(request, k),
+        _buffer(request, k),
         _at_least("Theorem 1", "k >= rho^2 k_star / (1 - rho^2)^2", k, threshold),
         Condition(
             statement="Theorem 1", requirement="gamma rho < 1", value=factor, holds=factor < 1
@@ -240,7 +240,7 @@ def _budget_condition(request: _Request, halving: float) -> tuple[Condition, ...
     return (Condition(statement="Theorem 1", requirement=requirement, value=halving, holds=holds),)
 
 
-def _room(request: _Request, k: int) -> Condition:
+def _buffer(request: _Request, k: int) -> Condition:
     size = 2 * k + request.k_star
     requirement = f"2 k + k_star <= d = {request.d}"
     return Condition(

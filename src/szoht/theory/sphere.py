@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from szoht._validate import check_integer, check_vector
+from szoht.core.validation import check_integer, check_vector
 from szoht.types import Vector
 
 __all__ = [

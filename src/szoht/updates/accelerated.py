@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht._validate import check_integer, check_real, frozen
-from szoht.operators.base import Operator
-from szoht.queries import Estimate
+from szoht.core.operator import Operator
+from szoht.core.query import Estimate
+from szoht.core.validation import check_integer, check_real, frozen
 from szoht.types import Vector
 from szoht.updates.frank_wolfe import require_lmo
 

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht._validate import check_real, frozen
+from szoht.core.operator import Operator
+from szoht.core.query import Estimate
+from szoht.core.validation import check_real, frozen
 from szoht.errors import CapabilityError
-from szoht.operators.base import Operator
-from szoht.queries import Estimate
 from szoht.schedules import Scheduled, at, check_scheduled
 from szoht.types import Vector
 from szoht.updates.momentum import check_fraction
@@ -63,7 +63,7 @@ class Adaptive:
         if not callable(getattr(self.operator, "weighted_prox", None)):
             raise CapabilityError(
                 f"Adaptive needs an operator with `weighted_prox`, and {self.operator!r} has none; "
-                "Sparse, SparseBox, Box, SoftThreshold and Identity do."
+                "Sparse, SparseBox, GroupSparse, Box, SoftThreshold and Identity do."
             )
 
     def init(self, x: Vector) -> Moments:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from szoht.operators.base import Operator
-from szoht.queries import Estimate
+from szoht.core.operator import Operator
+from szoht.core.query import Estimate
 from szoht.schedules import Scheduled, at, check_scheduled
 from szoht.types import Vector
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from szoht._validate import check_real
+from szoht.core.operator import Operator
+from szoht.core.query import Estimate
+from szoht.core.validation import check_real
 from szoht.errors import CapabilityError
-from szoht.operators.base import Operator
-from szoht.queries import Estimate
 from szoht.schedules import OpenLoop, Scheduled, at, check_scheduled
 from szoht.types import Vector
 

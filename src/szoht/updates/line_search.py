@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht._validate import check_integer, check_real
-from szoht.algorithm import Measured
-from szoht.operators.base import Operator
-from szoht.queries import Estimate
+from szoht.core.algorithm import Measured
+from szoht.core.operator import Operator
+from szoht.core.query import Estimate
+from szoht.core.validation import check_integer, check_real
 from szoht.types import Vector
 
 __all__ = ["LineSearch"]

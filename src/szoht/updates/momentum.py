@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht._validate import check_real, frozen
-from szoht.operators.base import Operator
-from szoht.queries import Estimate
+from szoht.core.operator import Operator
+from szoht.core.query import Estimate
+from szoht.core.validation import check_real, frozen
 from szoht.schedules import Scheduled, at, check_scheduled
 from szoht.types import Vector
 

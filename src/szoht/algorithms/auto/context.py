@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from szoht._random import Key, Purpose
+from szoht.core.random import Key, Purpose
 from szoht.algorithms.auto.location import agreed
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import Point, Steps
 from szoht.algorithms.auto.structure import Structure
-from szoht.directions import Directions, Explicit, Offsets
-from szoht.queries import Answer, Plan, Query
-from szoht.scripted import Notebook
+from szoht.core.directions import Directions, ArrayDirections, Offsets
+from szoht.core.query import Answer, Plan, Query
+from szoht.algorithms.generator import SolverContext as Notebook
 from szoht.types import Indices, Vector
 
 __all__ = ["BudgetSpentError", "SolverContext"]
@@ -33,7 +33,8 @@ class BudgetSpentError(Exception):
 class SolverContext:
     """Measures f at points given in the solver's coordinates, and keeps count.
 
-    ``budget`` is the number of queries that the run may spend, if it is known. A plan that costs
+    ``budget`` is the number of evaluations that the run may spend, if it is known; a point on a
+    sample of size b costs b of them. ``spent`` counts points. A plan that costs
     more than what is left raises `BudgetSpentError` instead of being asked, so that what is left
     can be spent on something smaller. ``outliers`` says that single values are grossly wrong: each
     point is then asked until two values agree.
@@ -44,6 +45,7 @@ class SolverContext:
     policy: Policy
     budget: int | None = None
     spent: int = 0
+    evaluations: int = 0
     failures: int = 0
     last_gain: int = 1
     mark: float = math.inf
@@ -55,10 +57,12 @@ class SolverContext:
 
     @property
     def left(self) -> float:
-        """Queries that are left; infinite if the budget is unknown or was extended."""
-        if self.budget is None or self.spent >= self.budget:
+        """Points that can be paid for; infinite if the budget is unknown or was extended."""
+        if self.budget is None or self.evaluations >= self.budget:
             return math.inf
-        return self.budget - self.spent
+        sample = self.notebook.sample
+        price = 1 if sample is None else sample.size
+        return (self.budget - self.evaluations) // price
 
     @property
     def is_small(self) -> bool:
@@ -141,7 +145,7 @@ class SolverContext:
         """Measure ``f(base + steps_i e_i) - f(base)`` for the coordinates of ``support``."""
         x = self.structure.to_x(base.z)
         offsets = self.structure.x_offsets(x, support, np.asarray(steps, dtype=float))
-        axes = Explicit(
+        axes = ArrayDirections(
             d=base.z.size,
             indices=np.asarray(support, dtype=np.intp)[:, np.newaxis],
             values=offsets[:, np.newaxis],
@@ -218,10 +222,11 @@ class SolverContext:
                 result[i] = pair[0]
 
     def _ask_once(self, plan: Plan) -> Steps[Sequence[Answer]]:
-        if plan.cost > self.left:
+        if plan.n_points > self.left >= 1:
             raise BudgetSpentError
         answers = yield plan
-        self.spent += plan.cost
+        self.spent += plan.n_points
+        self.evaluations += plan.cost
         self.failures += sum(int(np.isnan(answer.values).sum()) for answer in answers)
         return answers
 
@@ -268,5 +273,5 @@ class _Scaled:
         for indices, values in self.inner.slices(start, stop):
             yield Offsets(indices, values * (self.unit if indices is None else self.unit[indices]))
 
-    def reuse(self, previous: Directions | None) -> None:
+    def recycle(self, previous: Directions | None) -> None:
         """Nothing is drawn here, so no memory is needed."""

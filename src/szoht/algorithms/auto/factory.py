@@ -1,6 +1,7 @@
 """`auto`: the solver that needs no tuning."""
 
-from szoht.algorithm import Algorithm
+from szoht.core.algorithm import Algorithm
+from szoht.algorithms.auto.path import AutoPath
 from szoht.algorithms.auto.solver import Auto
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.szoht import szoht
@@ -20,6 +21,8 @@ def auto(
 ) -> Algorithm:
     """Minimize under a sparsity constraint without any parameter to choose."""
     seeded = isinstance(sampler, Seeds)
+    if k is None and constraint is None:
+        return AutoPath(seeded=seeded, max_queries=max_queries)
     operator = pick_operator(k, constraint)
     if isinstance(operator, Sparse | SparseBox):
         return Auto(operator=operator, seeded=seeded, max_queries=max_queries)

@@ -12,14 +12,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from szoht.algorithm import Ending, Evidence
+from szoht.core.algorithm import Ending, Evidence
 from szoht.algorithms.auto.context import SolverContext
 from szoht.algorithms.auto.moves.perturb import PerturbSupport
 from szoht.algorithms.auto.moves.probes import axis_scan, binary_look
 from szoht.algorithms.auto.moves.screening import screen
-from szoht.algorithms.auto.records import NoiseModel, Point, Steps
+from szoht.algorithms.auto.records import NoiseKind, NoiseModel, Point, Steps
 from szoht.algorithms.auto.restricted.bfgs import FAR, Goal, minimize_on
-from szoht.algorithms.auto.restricted.face import Face, Local
+from szoht.algorithms.auto.restricted.evolution import Population, evolve, random_population
+from szoht.algorithms.auto.restricted.face import Face
 from szoht.algorithms.auto.restricted.local import minimize_robustly
 from szoht.algorithms.auto.restricted.pattern_search import pattern_search
 from szoht.algorithms.auto.restricted.random_search import heavy_tailed_search
@@ -28,6 +29,16 @@ from szoht.algorithms.auto.state import SearchState
 from szoht.types import Indices, Vector
 
 __all__ = ["search_globally", "spend_rest"]
+
+
+ON_SUPPORT = (
+    "basin hopping",
+    "random search",
+    "perturbed BFGS",
+    "restart",
+    "differential evolution",
+)
+"""Moves that keep the support: a gain by one of them means that there are several minima."""
 
 
 class Landscape(enum.Enum):
@@ -53,6 +64,8 @@ class _Search:
     restarts: int = 0
     tried: dict[str, int] = field(default_factory=dict)
     scores: Vector = field(default_factory=lambda: np.empty(0))
+    population: Population | None = None
+    population_key: tuple[int, ...] = ()
 
     # -- what is known
 
@@ -182,6 +195,21 @@ class _Search:
         if look.error < 0.01 and self.incumbent.value < before.value:
             support = self.support
             yield from self.solve(support, self.incumbent, 60 * support.size)
+
+    def descend_far(self) -> Steps[None]:
+        """Descend by slopes over long differences, half as long each time."""
+        turn = self.tried.get("long slopes", 0)
+        length = 0.5 * 0.5 ** (turn % 5)
+        size = 1.0 if self.context.structure.has_units else float(self.unit.max())
+        noise = replace(
+            self.state.noise,
+            kind=NoiseKind.EXACT,
+            axis_step=length * size,
+            row_step=length * size,
+            curvature=0.0,
+        )
+        state = SearchState(point=self.incumbent, noise=noise)
+        yield from descend(self.context, state, self.context.policy.gain_share)
 
     def scan_axes(self) -> Steps[None]:
         """Try every axis by a long step, extend by the best, and select forward from zero."""
@@ -342,6 +370,25 @@ class _Search:
         start = yield from face.at(face.clip(y))
         yield from pattern_search(face, start, unit, generator)
 
+    def evolve(self) -> Steps[None]:
+        """Differential evolution; its population is kept between turns."""
+        support, generator = self.support, self.context.generator()
+        face = self.face(support, 2 * self.slice())
+        key = tuple(support.tolist())
+        if key != self.population_key or self.population is None or self._converged:
+            center = self.incumbent.z[support]
+            self.population = yield from random_population(
+                face, center, self.unit[support], generator
+            )
+            self.population_key = key
+        self.population = yield from evolve(face, self.population, generator)
+
+    @property
+    def _converged(self) -> bool:
+        assert self.population is not None, "checked before"  # noqa: S101
+        spread = np.ptp(self.population.points, axis=0)
+        return bool((spread <= 1e-6 * self.unit[self.support]).all())
+
     # -- moves over supports
 
     def random_support(self, size: int, without: Indices | None = None) -> Indices:
@@ -433,6 +480,7 @@ class _Search:
             "random search": self.wander,
             "perturbed BFGS": self.newton,
             "restart": self.restart,
+            "differential evolution": self.evolve,
         }
         if self.few:
             return on_support
@@ -443,6 +491,8 @@ class _Search:
             "swap": self.swap,
             "sparse random search": self.wander_sparsely,
         }
+        if self.state.noise.stepwise:
+            over_supports["long slopes"] = self.descend_far
         if self.landscape is Landscape.SMOOTH:
             return over_supports | on_support
         return on_support | over_supports
@@ -464,6 +514,9 @@ def search_globally(context: SolverContext, state: SearchState) -> Steps[None]:
         affordable = 2 * d <= max(12 * search.look, search.patience / 3 if search.gained else 0)
         if not search.certified and (affordable or (not search.gained and 2 * d <= 0.1 * budget)):
             yield from search.scan_axes()
+        if state.noise.stepwise:
+            yield from search.descend_far()
+            search.tried["long slopes"] = 1
     yield from search.polish()
     if search.gained:
         yield from search.classify()
@@ -495,8 +548,7 @@ def _take_turns(search: _Search) -> Steps[None]:
         if context.gains > gains:
             context.explain(f"{name}: f fell to {search.incumbent.value:.6g}.")
             search.tried.clear()
-            on_support = name in ("basin hopping", "random search", "perturbed BFGS", "restart")
-            if on_support and search.landscape is Landscape.SMOOTH:
+            if name in ON_SUPPORT and search.landscape is Landscape.SMOOTH:
                 search.landscape = Landscape.SEVERAL
             context.accept(search.incumbent)
         if context.spent == spent and turn > 20 * len(names):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from szoht.algorithm import Ending, Evidence
+from szoht.core.algorithm import Ending, Evidence
 from szoht.algorithms.auto.context import SolverContext
 from szoht.algorithms.auto.location import Location
 from szoht.algorithms.auto.noise_test import (
@@ -138,7 +138,8 @@ def _with_steps(context: SolverContext, noise: NoiseModel) -> NoiseModel:
     """
     axis = context.policy.axis_step
     bend = max(abs(noise.curvature), 1e-300)
-    row = min(max(math.sqrt(noise.sigma / bend), SHORTEST_ROW), LONGEST_ROW)
+    # nearly all of the curvature is common to all rows and is taken out
+    row = min(max(math.sqrt(noise.sigma / (0.03 * bend)), SHORTEST_ROW), LONGEST_ROW)
     if noise.curvature == 0:
         row = axis / math.sqrt(context.structure.d)
     return replace(noise, axis_step=axis, row_step=row)

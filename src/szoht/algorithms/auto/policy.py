@@ -18,6 +18,8 @@ class Policy:
     """Length of a difference along an axis where f is exact: balances rounding and curvature."""
     flat_step: float = 1e-3
     """Length of the differences that are tried before slopes are said to vanish."""
+    long_difference: float = 0.01
+    """Differences at least this long are two-sided: f changes in steps, and curvature shows."""
     first_step_box: float = 0.25
     """First step of a restricted solve, in box widths (0.1 is worse, 0.5 mixed: sensing.md)."""
     short_step_box: float = 0.15

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from szoht.queries import Answer, Plan
+from szoht.core.query import Answer, Plan
 from szoht.types import Indices, Vector
 
 __all__ = [

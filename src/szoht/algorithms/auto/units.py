@@ -107,7 +107,9 @@ def _try_lengths(context: SolverContext, start: Point) -> Steps[float | None]:
     ]
     if not straight:
         return None
-    length = straight[-1][1]
+    length = straight[0][1]  # the shortest: far away, many functions are straight again
+    for a, b in straight[1:]:
+        length = b if a == length else length
     slope = changes[length] / length
 
     def share(t: float) -> float:

@@ -25,7 +25,7 @@ def all_slopes(
     """
     if search.gauge.rough:
         every = np.arange(point.x.size)
-        return (yield from axis_slopes(search.notebook, point, search.gauge, every, scan=True))
+        return (yield from axis_slopes(search.context, point, search.gauge, every, scan=True))
     if measured is None:
         return (yield from _in_halves(search, point))
     return (yield from _completed(search, point, current, measured))
@@ -35,10 +35,10 @@ def _in_halves(search: Search, point: Point) -> Talk[Vector]:
     """Measure along every other axis, glance, and measure along the rest."""
     slopes, every = np.zeros(point.x.size), np.arange(point.x.size)
     first, second = every[::2], every[1::2]
-    slopes[first] = yield from axis_slopes(search.notebook, point, search.gauge, first)
+    slopes[first] = yield from axis_slopes(search.context, point, search.gauge, first)
     if second.size:
         yield from glance(search, point, slopes)
-        slopes[second] = yield from axis_slopes(search.notebook, point, search.gauge, second)
+        slopes[second] = yield from axis_slopes(search.context, point, search.gauge, second)
     return slopes
 
 
@@ -57,10 +57,10 @@ def _completed(
     order = np.argsort(seen, kind="stable")
     rest, known = map(np.sort, np.split(order, [int(SPARED * y.size)]))
     slopes = np.empty(point.x.size)
-    slopes[known] = yield from axis_slopes(search.notebook, point, search.gauge, known)
+    slopes[known] = yield from axis_slopes(search.context, point, search.gauge, known)
     y = y - measured.columns(known) @ slopes[known]
     columns = measured.columns(rest)
     slopes[rest] = np.linalg.lstsq(columns, y, rcond=None)[0]
     if np.linalg.norm(y - columns @ slopes[rest]) > AGREED * np.linalg.norm(y):
-        slopes[rest] = yield from axis_slopes(search.notebook, point, search.gauge, rest)
+        slopes[rest] = yield from axis_slopes(search.context, point, search.gauge, rest)
     return slopes

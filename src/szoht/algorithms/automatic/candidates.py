@@ -51,7 +51,7 @@ def find_candidates(search: Search, point: Point, current: Indices) -> Talk[Cand
     # y_i = <u_i, g> has the variance |g|^2; its mean is curvature, see `signs`
     search.weigh(point, float(measured.slopes.std()), search.gauge.span / math.sqrt(d))
     if search.flat:
-        search.notebook.explain(f"{measured.slopes.size} measurements: all slopes vanish.")
+        search.context.explain(f"{measured.slopes.size} measurements: all slopes vanish.")
         return Candidates(current)
     enough = min(MANY * unit, d / 2) if affordable else MANY * unit
     recovery, measured = yield from _explain(search, point, measured, enough)
@@ -67,8 +67,8 @@ def find_candidates(search: Search, point: Point, current: Indices) -> Talk[Cand
 def _look(search: Search, point: Point, few: int, most: int) -> Talk[Measurements]:
     """Measure along a few vectors of signs, or all that the filter needs if it will need them."""
     if search.filtering:
-        return (yield from signs(search.notebook, point, search.gauge, most))
-    measured = yield from signs(search.notebook, point, search.gauge, few // 2)
+        return (yield from signs(search.context, point, search.gauge, most))
+    measured = yield from signs(search.context, point, search.gauge, few // 2)
     yield from glance(search, point, measured.correlate(measured.centred))
     return (yield from _more(search, point, measured, few - few // 2))
 
@@ -92,7 +92,7 @@ def _explain(
 def _more(search: Search, point: Point, so_far: Measurements, count: int) -> Talk[Measurements]:
     if count <= 0:
         return so_far
-    return so_far.more((yield from signs(search.notebook, point, search.gauge, count)))
+    return so_far.more((yield from signs(search.context, point, search.gauge, count)))
 
 
 def _axes(
@@ -108,7 +108,7 @@ def _axes(
     search.trusted = search.exact = True
     outside = np.delete(slopes, current)
     search.weigh(point, float(np.abs(outside).max(initial=0.0)), search.gauge.radius)
-    search.notebook.explain(f"all {d} slopes measured: random directions are no cheaper.")
+    search.context.explain(f"all {d} slopes measured: random directions are no cheaper.")
     support = search.steepest(slopes, current, 2 * search.k)
     return Candidates(support, search.known_slopes(np.union1d(support, current)))
 
@@ -123,12 +123,12 @@ def _filtered(
     """
     known, slopes = current, np.empty(0)
     if current.size:
-        slopes = yield from axis_slopes(search.notebook, point, search.gauge, current)
+        slopes = yield from axis_slopes(search.context, point, search.gauge, current)
     for _ in range(RACES):
         front = search.steepest(
             gather(measured, known, slopes, search.evidence).slopes, known, HEAT * search.k
         )
-        more = yield from axis_slopes(search.notebook, point, search.gauge, front)
+        more = yield from axis_slopes(search.context, point, search.gauge, front)
         known, slopes = np.append(known, front), np.append(slopes, more)
     search.evidence = gather(measured, known, slopes, search.evidence)
     search.looking = measured.slopes.size + known.size
@@ -136,7 +136,7 @@ def _filtered(
     search.trusted, search.exact = search.in_vain > 1, False
     search.slopes[known] = slopes
     support = search.steepest(search.slopes, current, 2 * search.k)
-    search.notebook.explain(
+    search.context.explain(
         f"{measured.slopes.size} measurements: the gradient is not sparse; the {support.size} "
         "coordinates that stand out most are tried."
     )
@@ -146,7 +146,7 @@ def _filtered(
 def _recovered(search: Search, recovery: Recovery, current: Indices, size: int) -> Candidates:
     """Keep the k steepest; slopes can be used as they are only if nothing else joins them."""
     search.looking, search.trusted, search.exact, search.filtering = size, False, False, False
-    search.notebook.explain(
+    search.context.explain(
         f"{size} measurements: the gradient is sparse (held-out error {recovery.error:.1e})."
     )
     steepest = np.sort(largest(np.abs(recovery.slopes), search.k))
@@ -157,7 +157,7 @@ def _recovered(search: Search, recovery: Recovery, current: Indices, size: int) 
 
 
 def _lengthen(search: Search, point: Point) -> Talk[bool]:
-    found = yield from longer(search.notebook, point, search.gauge)
+    found = yield from longer(search.context, point, search.gauge)
     if found is not None:
         search.gauge = found
     return found is not None

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from szoht._random import Purpose
 from szoht.algorithms.automatic.measure import Point, Talk, value_at
 from szoht.algorithms.automatic.restricted import Solved, conditional
 from szoht.algorithms.automatic.search import Search
+from szoht.core.random import Purpose
 from szoht.types import Indices
 
 __all__ = ["drop_smallest", "kick", "splice", "swap"]
@@ -59,7 +59,7 @@ def drop_smallest(
     left = wide[keep]
     x = np.zeros_like(solved.point.x)
     x[left] = solved.point.x[left]
-    start = Point(x, (yield from value_at(search.notebook, x)))
+    start = Point(x, (yield from value_at(search.context, x)))
     if math.isnan(start.value):
         return Solved(start, None), left
     last = left.size <= search.k
@@ -88,7 +88,7 @@ def swap(search: Search, point: Point, *, afresh: bool = False) -> Talk[Point]:
     for out, new in _exchanges(drops, adds):
         better = yield from _exchange(search, point, out, new, afresh=afresh)
         if search.worth(point, better):
-            search.notebook.explain(f"coordinates {out} exchanged for {new}.")
+            search.context.explain(f"coordinates {out} exchanged for {new}.")
             return better
     return point
 
@@ -109,7 +109,7 @@ def _exchange(
     support = np.flatnonzero(point.x)
     x = point.x.copy()
     x[out] = 0.0
-    start = Point(x, (yield from value_at(search.notebook, x)))
+    start = Point(x, (yield from value_at(search.context, x)))
     if math.isnan(start.value):
         return point
     other = np.union1d(np.setdiff1d(support, out), new)
@@ -127,13 +127,13 @@ def kick(search: Search, point: Point) -> Talk[Point]:
     """Replace a third of the support by coordinates that nearly made it, and solve."""
     assert search.slopes is not None, "a search that has ended knows slopes"  # noqa: S101
     support = np.flatnonzero(point.x)
-    generator = search.notebook.key().generator(Purpose.EXCHANGE)
+    generator = search.context.key().generator(Purpose.EXCHANGE)
     lost = generator.choice(support, size=max(1, support.size // SHARE), replace=False)
     near = search.steepest(search.slopes, support, NEARLY * search.k)
     new = generator.choice(near, size=min(near.size, lost.size), replace=False)
     x = point.x.copy()
     x[lost] = 0.0
-    start = Point(x, (yield from value_at(search.notebook, x)))
+    start = Point(x, (yield from value_at(search.context, x)))
     if math.isnan(start.value):
         return point
     solved = yield from search.solve(start, np.union1d(np.flatnonzero(x), new), accuracy=ACCURACY)

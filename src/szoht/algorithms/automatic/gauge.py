@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from szoht.algorithms.automatic.measure import Gauge, Point, Talk, signs, value_at
-from szoht.queries import Plan
-from szoht.scripted import Notebook
+from szoht.algorithms.generator import SolverContext
+from szoht.core.query import Plan
 from szoht.types import Vector
 
 __all__ = ["choose_gauge", "finer", "longer"]
@@ -27,7 +27,7 @@ STEP = 0.5
 LENGTHS = (STEP, 1.0, 10.0)
 
 
-def choose_gauge(notebook: Notebook, point: Point) -> Talk[Gauge]:
+def choose_gauge(context: SolverContext, point: Point) -> Talk[Gauge]:
     """Ask the first value again; if it differs, ask a few times more to see by how much.
 
     A central difference over h errs by noise / h and by a multiple of h^2: least for h in
@@ -36,23 +36,23 @@ def choose_gauge(notebook: Notebook, point: Point) -> Talk[Gauge]:
     slope; the span is such that the first is about half of the second, with |f| in place of |g|.
     """
     size = max(1.0, float(np.abs(point.x).max()))
-    again = yield from value_at(notebook, point.x)
+    again = yield from value_at(context, point.x)
     exact = Gauge(radius=RADIUS * size, span=RADIUS * size)
     if again == point.value or not math.isfinite(again):
         return exact
-    more = yield Plan(queries=tuple(notebook.query(point.x) for _ in range(AGAIN)))
+    more = yield Plan(queries=tuple(context.query(point.x) for _ in range(AGAIN)))
     values = [point.value, again, *(float(answer.values[0]) for answer in more)]
     noise = float(np.nanstd(values, ddof=1))
     share = noise / max(abs(point.value), noise)
     radius = size * max(RADIUS, share ** (1 / 3))
     span = size * min(LONGEST, share * math.sqrt(2 * point.x.size))
-    notebook.explain(
+    context.explain(
         f"asked again, values differ by {noise:.1e}: differences over {radius:.1e} along axes."
     )
     return Gauge(radius=radius, span=max(radius, span), noise=noise, rough=True)
 
 
-def longer(notebook: Notebook, point: Point, gauge: Gauge) -> Talk[Gauge | None]:
+def longer(context: SolverContext, point: Point, gauge: Gauge) -> Talk[Gauge | None]:
     """Return a gauge over which values change at last, if there is one.
 
     Where they do not change over a short difference, f is a step function or coarsely rounded, and
@@ -63,9 +63,9 @@ def longer(notebook: Notebook, point: Point, gauge: Gauge) -> Talk[Gauge | None]
     size = _size(point.x)
     for length in LENGTHS:
         longest = replace(gauge, radius=length * size, span=2 * length * size, rough=True)
-        few = yield from signs(notebook, point, longest, 4)
+        few = yield from signs(context, point, longest, 4)
         if few.slopes.any():
-            notebook.explain(
+            context.explain(
                 f"values do not change over {gauge.radius:.1e}: "
                 f"differences over {length * size:.1e}."
             )

@@ -23,4 +23,4 @@ def glance(search: Search, point: Point, slopes: Vector) -> Talk[None]:
     x = point.x.copy()
     x[steepest] -= size * np.sign(slopes[steepest])
     x = search.operator.prox(x, 0.0)
-    search.notebook.note(x, (yield from value_at(search.notebook, x)))
+    search.context.note(x, (yield from value_at(search.context, x)))

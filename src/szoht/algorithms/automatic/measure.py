@@ -6,10 +6,10 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from szoht.directions import Directions, Drawn, Explicit, weighted_sum
-from szoht.laws import RademacherLaw
-from szoht.queries import Answer, Plan, Query
-from szoht.scripted import Notebook
+from szoht.algorithms.generator import SolverContext
+from szoht.core.directions import ArrayDirections, Directions, SampledDirections, weighted_sum
+from szoht.core.distributions import RademacherDistribution
+from szoht.core.query import Answer, Plan, Query
 from szoht.types import Indices, Vector
 
 __all__ = ["Gauge", "Measurements", "Point", "Talk", "axis_slopes", "signs", "value_at"]
@@ -85,20 +85,22 @@ class Measurements:
         return np.concatenate(rows)
 
 
-def signs(notebook: Notebook, point: Point, gauge: Gauge, count: int) -> Talk[Measurements]:
+def signs(context: SolverContext, point: Point, gauge: Gauge, count: int) -> Talk[Measurements]:
     """Measure ``count`` slopes along random signs; failed ones count as zero.
 
     ``(f(x + h u) - f(x)) / h = <u, g> + h u'Hu / 2``; the last term is ``h tr(H) / 2`` in the mean,
     the same for all signs, as is the error of f(x): see `Measurements.centred`.
     """
-    drawn = Drawn(law=RademacherLaw(), key=notebook.key(), d=point.x.size, count=count)
+    drawn = SampledDirections(
+        distribution=RademacherDistribution(), key=context.key(), d=point.x.size, count=count
+    )
     # a vector of signs is sqrt(d) long: move by `span` in all
-    y = yield from _forward(notebook, point, drawn, gauge.span / np.sqrt(point.x.size))
+    y = yield from _forward(context, point, drawn, gauge.span / np.sqrt(point.x.size))
     return Measurements(((drawn, y),))
 
 
 def axis_slopes(
-    notebook: Notebook, point: Point, gauge: Gauge, support: Indices, *, scan: bool = False
+    context: SolverContext, point: Point, gauge: Gauge, support: Indices, *, scan: bool = False
 ) -> Talk[Vector]:
     """Measure the slopes along the axes ``support``, one query each, or two where f is rough.
 
@@ -107,37 +109,39 @@ def axis_slopes(
     """
     indices = np.asarray(support)[:, np.newaxis]
     ones = np.ones(indices.shape)
-    axes = Explicit(d=point.x.size, indices=indices, values=ones)
+    axes = ArrayDirections(d=point.x.size, indices=indices, values=ones)
     if not gauge.rough:
-        return (yield from _forward(notebook, point, axes, gauge.radius))
+        return (yield from _forward(context, point, axes, gauge.radius))
     if scan:
-        slopes = yield from _forward(notebook, point, axes, gauge.radius)
+        slopes = yield from _forward(context, point, axes, gauge.radius)
         return slopes - np.median(slopes)
-    both = Explicit(
+    both = ArrayDirections(
         d=point.x.size, indices=np.vstack([indices, indices]), values=np.vstack([ones, -ones])
     )
-    there, back = np.split((yield from _forward(notebook, point, both, gauge.radius)), 2)
+    there, back = np.split((yield from _forward(context, point, both, gauge.radius)), 2)
     return 0.5 * (there - back)
 
 
-def value_at(notebook: Notebook, x: Vector) -> Talk[float]:
+def value_at(context: SolverContext, x: Vector) -> Talk[float]:
     """Measure f at ``x``."""
-    (answer,) = yield Plan(queries=(notebook.query(x),))
+    (answer,) = yield Plan(queries=(context.query(x),))
     return float(answer.values[0])
 
 
-def _forward(notebook: Notebook, point: Point, directions: Directions, step: float) -> Talk[Vector]:
+def _forward(
+    context: SolverContext, point: Point, directions: Directions, step: float
+) -> Talk[Vector]:
     # differences are taken between values with the same seed, so a fresh seed needs f(x) again
     query = Query(
         base=point.x,
-        sample=notebook.next_sample(),
+        sample=context.next_sample(),
         directions=directions,
         radius=step,
-        with_base=notebook.seeded,
+        with_base=context.seeded,
     )
     (answer,) = yield Plan(queries=(query,))
     value, values = point.value, answer.values
-    if notebook.seeded:
+    if context.seeded:
         value, values = values[0], values[1:]
     slopes = (values - value) / step
     return np.where(np.isfinite(slopes), slopes, 0.0)

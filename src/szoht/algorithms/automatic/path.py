@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from szoht.algorithm import Measured, PathPoint, State
 from szoht.algorithms.automatic.exchange import drop_smallest
 from szoht.algorithms.automatic.measure import Point, Talk, value_at
 from szoht.algorithms.automatic.restricted import Solved
 from szoht.algorithms.automatic.samples import part
 from szoht.algorithms.automatic.search import GAIN, Search
 from szoht.algorithms.automatic.solver import begin, descend
+from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext, Steps
+from szoht.core.algorithm import Measured, PathPoint, State
 from szoht.operators import Identity, Sparse
 from szoht.operators.base import largest
-from szoht.scripted import Conversation, Notebook, Scripted
 from szoht.types import Sample
 
 __all__ = ["AutoPath", "find_knee"]
@@ -61,7 +61,7 @@ def find_knee(path: Sequence[PathPoint], noise: float = 0.0) -> tuple[int, float
 
 
 @dataclass(frozen=True, kw_only=True)
-class AutoPath(Scripted):
+class AutoPath(GeneratorAlgorithm):
     """`Auto` for many k at once, and the k after which the gain per non-zero drops most.
 
     On the way up k doubles, each solve from the last, until that gains little; on the way down the
@@ -76,24 +76,24 @@ class AutoPath(Scripted):
         """Take a finite sum as a whole: values for different k must be values of one function."""
         return None if n_samples is None else part(seed, n_samples, n_samples)
 
-    def script(self, notebook: Notebook) -> Conversation:
+    def steps(self, context: SolverContext) -> Steps[None]:
         """Go up, come down, and search on at the knee."""
-        notebook.seeded = self.seeded
-        search = yield from begin(notebook, Sparse(1))
+        context.seeded = self.seeded
+        search = yield from begin(context, Sparse(1))
         if search is None:
             return
-        if not notebook.x.any():
+        if not context.x.any():
             _record(search, 0, search.start)
         yield from _up(search)
         yield from _down(search)
-        knee = notebook.path[find_knee(notebook.path, search.gauge.noise)[0]]
-        notebook.knee = knee.k
-        notebook.explain(f"k = {knee.k}: after it, the gain per non-zero drops most.")
+        knee = context.path[find_knee(context.path, search.gauge.noise)[0]]
+        context.knee = knee.k
+        context.explain(f"k = {knee.k}: after it, the gain per non-zero drops most.")
         if knee.k > 0:
             search.operator, search.least = Sparse(knee.k), 0.0
             point = yield from descend(search, Point(knee.x, knee.fun), gain=GAIN)
             _record(search, knee.k, point)
-            notebook.move(point.x, point.value)
+            context.move(point.x, point.value)
 
     def solution(self, state: State) -> Measured:
         """Return the point at the knee, or at that of what is known so far."""
@@ -114,7 +114,7 @@ def _up(search: Search) -> Talk[None]:
         search.least = ENOUGH * (search.start.value - point.value)
         point = yield from descend(search, point, gain=ENOUGH)
         _record(search, k, point)
-        search.notebook.explain(f"k = {k}: f = {point.value:.6g}.")
+        search.context.explain(f"k = {k}: f = {point.value:.6g}.")
         gained = search.start.value - point.value
         if k >= d or (k > FIRST and before.value - point.value <= LITTLE * gained):
             return
@@ -128,14 +128,14 @@ def _start(search: Search, point: Point) -> Talk[Point]:
     x = np.zeros_like(point.x)
     kept = largest(np.abs(point.x), search.k)
     x[kept] = point.x[kept]
-    value = yield from value_at(search.notebook, x)
-    search.notebook.note(x, value)
+    value = yield from value_at(search.context, x)
+    search.context.note(x, value)
     return Point(x, value)
 
 
 def _down(search: Search) -> Talk[None]:
     """Drop the smallest non-zeros and solve again, from the largest k down to 1."""
-    last = search.notebook.path[-1]
+    last = search.context.path[-1]
     support = np.flatnonzero(last.x)
     solved = Solved(Point(last.x, last.fun), search.carried(support, support))
     while support.size > 1:
@@ -149,8 +149,8 @@ def _down(search: Search) -> Talk[None]:
 
 def _record(search: Search, k: int, point: Point) -> None:
     """Keep the better of what is known for ``k``, and for fewer if fewer are not zero."""
-    known = {other.k: other for other in search.notebook.path}
+    known = {other.k: other for other in search.context.path}
     for number in {k, int(np.count_nonzero(point.x))}:
         if number not in known or point.value < known[number].fun:
             known[number] = PathPoint(number, point.x, point.value)
-    search.notebook.path[:] = [known[number] for number in sorted(known)]
+    search.context.path[:] = [known[number] for number in sorted(known)]

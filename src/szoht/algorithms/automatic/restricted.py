@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from szoht.algorithms.automatic.measure import Gauge, Point, Talk, axis_slopes, value_at
-from szoht.scripted import Notebook
+from szoht.algorithms.generator import SolverContext
 from szoht.types import Indices, Vector
 
 __all__ = ["Problem", "Solved", "conditional", "exchanged", "free_slopes", "minimise_on"]
@@ -27,14 +27,14 @@ class Solved(NamedTuple):
 class Problem(NamedTuple):
     """The few coordinates, and their bounds."""
 
-    notebook: Notebook
+    context: SolverContext
     support: Indices
     low: Vector
     high: Vector
 
 
 def minimise_on(
-    notebook: Notebook,
+    context: SolverContext,
     start: Point,
     support: Indices,
     *,
@@ -57,10 +57,10 @@ def minimise_on(
     ``feasible`` says whether the points may be kept as solutions. Coordinates at a bound that the
     gradient pushes against are left there.
     """
-    problem = Problem(notebook, support, *bounds)
+    problem = Problem(context, support, *bounds)
     point = start
     if slopes is None:
-        slopes = yield from axis_slopes(notebook, point, gauge, support)
+        slopes = yield from axis_slopes(context, point, gauge, support)
     first = float(np.linalg.norm(slopes))
     for step in range(steps):
         free = free_slopes(problem, point.x, slopes)
@@ -75,8 +75,8 @@ def minimise_on(
         if not moved.value < point.value - 2 * gauge.noise:
             break
         if feasible:
-            notebook.note(moved.x, moved.value)
-        after = yield from axis_slopes(notebook, moved, gauge, support)
+            context.note(moved.x, moved.value)
+        after = yield from axis_slopes(context, moved, gauge, support)
         inverse = _update(inverse, (moved.x - point.x)[support], after - slopes)
         point, slopes = moved, after
         if np.linalg.norm(slopes) <= accuracy * first:
@@ -103,7 +103,7 @@ def _line_search(problem: Problem, point: Point, step: Vector, slopes: Vector) -
     for _ in range(8):
         x = point.x.copy()
         x[problem.support] = np.clip(x[problem.support] + length * step, problem.low, problem.high)
-        value = yield from value_at(problem.notebook, x)
+        value = yield from value_at(problem.context, x)
         good = value < point.value + ARMIJO * length * slope
         if value < best.value:
             best = Point(x, value)

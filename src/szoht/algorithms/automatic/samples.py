@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from szoht._random import Key, Purpose
+from szoht.core.random import Key, Purpose
 from szoht.types import Sample
 
 __all__ = ["first_size", "part", "sizes"]

@@ -9,9 +9,9 @@ import numpy as np
 from szoht.algorithms.automatic.measure import Gauge, Point, Talk
 from szoht.algorithms.automatic.recover import Evidence
 from szoht.algorithms.automatic.restricted import Solved, exchanged, minimise_on
+from szoht.algorithms.generator import SolverContext
 from szoht.operators import Sparse, SparseBox
 from szoht.operators.base import largest
-from szoht.scripted import Notebook
 from szoht.types import Indices, Vector
 
 __all__ = ["GAIN", "Candidates", "Search"]
@@ -34,7 +34,7 @@ class Candidates(NamedTuple):
 
 @dataclass(kw_only=True)
 class Search:
-    """What a search knows besides its notebook.
+    """What a search knows besides its context.
 
     ``slopes`` are those of the last look; ``trusted`` says that they are as good as they will
     get, ``exact`` that they were measured along all axes, ``flat`` that all of them vanish, so
@@ -44,7 +44,7 @@ class Search:
     gained. See `worth` for ``gain`` and ``least``.
     """
 
-    notebook: Notebook
+    context: SolverContext
     operator: Sparse | SparseBox
     gauge: Gauge
     start: Point
@@ -133,7 +133,7 @@ class Search:
         feasible = support.size <= self.k
         return (
             yield from minimise_on(
-                self.notebook,
+                self.context,
                 start,
                 support,
                 gauge=self.gauge,

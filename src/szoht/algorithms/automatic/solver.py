@@ -14,8 +14,8 @@ from szoht.algorithms.automatic.measure import Point, Talk, value_at
 from szoht.algorithms.automatic.restricted import conditional
 from szoht.algorithms.automatic.samples import first_size, part, sizes
 from szoht.algorithms.automatic.search import Candidates, Search
+from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext, Steps
 from szoht.operators import Sparse, SparseBox
-from szoht.scripted import Conversation, Notebook, Scripted
 from szoht.types import Indices, Sample, Vector
 
 __all__ = ["Auto", "begin", "descend", "search_thoroughly"]
@@ -36,7 +36,7 @@ COARSE = 0.03
 
 
 @dataclass(frozen=True, kw_only=True)
-class Auto(Scripted):
+class Auto(GeneratorAlgorithm):
     """Sparse minimisation that needs no parameter but the constraint.
 
     Each round (1) measures slopes along random signs at the iterate; (2) tries to explain them by
@@ -57,27 +57,27 @@ class Auto(Scripted):
             return None
         return part(seed, n_samples, first_size(n_samples, self.operator.k))
 
-    def script(self, notebook: Notebook) -> Conversation:
+    def steps(self, context: SolverContext) -> Steps[None]:
         """Search on growing parts of a finite sum, and then, or at once, on the whole of f."""
-        notebook.seeded = self.seeded
-        search = yield from begin(notebook, self.operator)
+        context.seeded = self.seeded
+        search = yield from begin(context, self.operator)
         if search is None:
             return
         point = search.start
-        for size in sizes(notebook.n_samples, self.operator.k) if notebook.n_samples else ():
+        for size in sizes(context.n_samples, self.operator.k) if context.n_samples else ():
             point = yield from descend(search, point, gain=COARSE)
             point = yield from _enlarge(search, point, size)
         yield from search_thoroughly(search, point)
 
 
-def begin(notebook: Notebook, operator: Sparse | SparseBox) -> Talk[Search | None]:
+def begin(context: SolverContext, operator: Sparse | SparseBox) -> Talk[Search | None]:
     """Measure the start, and how finely f can be measured; nothing if f is undefined there."""
-    point = Point(notebook.x, (yield from value_at(notebook, notebook.x)))
+    point = Point(context.x, (yield from value_at(context, context.x)))
     if math.isnan(point.value):
         return None
-    notebook.note(point.x, point.value)
-    gauge = yield from choose_gauge(notebook, point)
-    return Search(notebook=notebook, operator=operator, gauge=gauge, start=point)
+    context.note(point.x, point.value)
+    gauge = yield from choose_gauge(context, point)
+    return Search(context=context, operator=operator, gauge=gauge, start=point)
 
 
 def search_thoroughly(search: Search, point: Point) -> Talk[Point]:
@@ -89,9 +89,9 @@ def search_thoroughly(search: Search, point: Point) -> Talk[Point]:
         kicks = 0 if search.worth(point, other) else kicks + 1
         if other.value < point.value:
             point = other
-            search.notebook.explain(f"kicked out of its place, f fell to {point.value:.6g}.")
-        search.notebook.move(point.x, point.value)
-    search.notebook.explain(
+            search.context.explain(f"kicked out of its place, f fell to {point.value:.6g}.")
+        search.context.move(point.x, point.value)
+    search.context.explain(
         f"{kicks} new starts nearby led no further: done." if kicks else "nothing helps: done."
     )
     return point
@@ -114,7 +114,7 @@ def descend(search: Search, point: Point, *, gain: float | None = None) -> Talk[
                 break
         gained = search.worth(point, better)
         point = better if better.value < point.value else point
-        search.notebook.move(point.x, point.value)
+        search.context.move(point.x, point.value)
         if not gained and (search.sure or gain is not None):
             break
         search.in_vain = 0 if gained else search.in_vain + 1
@@ -176,8 +176,8 @@ def _cut_down(
         steps=max(WIDE_STEPS, steps),
     )
     x = search.operator.prox(solved.point.x, 0.0)
-    trial = Point(x, (yield from value_at(search.notebook, x)))
-    search.notebook.note(trial.x, trial.value)
+    trial = Point(x, (yield from value_at(search.context, x)))
+    search.context.note(trial.x, trial.value)
     if solved.inverse is None:
         return trial, None
     return trial, conditional(solved.inverse, np.flatnonzero(x[wide]))
@@ -185,13 +185,13 @@ def _cut_down(
 
 def _enlarge(search: Search, point: Point, size: int) -> Talk[Point]:
     """Go on with a larger part of a finite sum, which is another function."""
-    notebook = search.notebook
-    assert notebook.n_samples is not None, "only a finite sum has parts"  # noqa: S101
-    notebook.sample = part(notebook.seed, notebook.n_samples, size)
-    value = yield from value_at(notebook, point.x)
-    notebook.forget()
-    notebook.note(point.x, value)
-    notebook.explain(f"f is now the mean over {size} of {notebook.n_samples} components.")
+    context = search.context
+    assert context.n_samples is not None, "only a finite sum has parts"  # noqa: S101
+    context.sample = part(context.seed, context.n_samples, size)
+    value = yield from value_at(context, point.x)
+    context.forget()
+    context.note(point.x, value)
+    context.explain(f"f is now the mean over {size} of {context.n_samples} components.")
     search.evidence = None
     search.start = Point(point.x, value)
     return search.start

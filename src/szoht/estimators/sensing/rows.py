@@ -13,8 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from szoht._random import Key, Purpose
-from szoht.directions import Directions, Offsets
+from szoht.core.random import Key, Purpose
+from szoht.core.directions import Directions, Offsets
 from szoht.types import Indices, Mask, Vector
 
 __all__ = ["FourierRows", "Measurements", "RowSlice", "Rows", "SignRows"]
@@ -248,7 +248,7 @@ class RowSlice:
             high = min(low + self.block_rows, stop)
             yield Offsets(None, self.rows.block(self.start + low, self.start + high))
 
-    def reuse(self, previous: Directions | None) -> None:
+    def recycle(self, previous: Directions | None) -> None:
         """Rows are made when they are asked for, so no memory is needed."""
 
     def columns(self, support: Indices) -> Vector:

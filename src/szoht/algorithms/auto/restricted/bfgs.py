@@ -171,6 +171,10 @@ def _gradient(
 ) -> Steps[Vector]:
     """Measure the gradient over lengths that balance rounding and what is known of curvature."""
     noise, policy = problem.noise, problem.context.policy
+    if noise.axis_step >= policy.long_difference:  # f changes in steps
+        return (
+            yield from axis_slopes(problem.context, point, problem.support, noise, central=True)
+        )
     steps = np.full(problem.support.size, noise.axis_step)
     if inverse is not None:
         rounding = ROUNDING * abs(point.value)

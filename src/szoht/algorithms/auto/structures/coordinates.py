@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from szoht._validate import frozen
+from szoht.core.validation import frozen
 from szoht.algorithms.auto.records import Curvature
 from szoht.operators import Sparse, SparseBox
 from szoht.operators.base import largest

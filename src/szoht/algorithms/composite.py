@@ -1,0 +1,240 @@
+"""An algorithm composed of parts: sampler x estimator x update(operator, schedule)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import cast, get_args
+
+import numpy as np
+
+from szoht.core.algorithm import Algorithm, Measured, Memory, State
+from szoht.core.operator import Operator
+from szoht.core.parts import Estimator, SearchUpdate, Update
+from szoht.core.query import Answer, Estimate, Plan, Query, Stage, one_point
+from szoht.core.random import Key, Purpose
+from szoht.core.sparse_vector import SparseVector
+from szoht.core.validation import check_choice, frozen
+from szoht.errors import CapabilityError, EvaluationError
+from szoht.samplers import Full, Sampler
+from szoht.types import IterateChoice, Sample, Vector
+
+__all__ = ["Composite", "check_sparse"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Composite:
+    """An algorithm made of parts: sampler x estimator x update(operator, schedule).
+
+    Parameters
+    ----------
+    estimator, update, sampler
+        The parts.
+    iterate : {"best", "last", "average", "random"}, optional
+        Which point is the solution: the best measured iterate (a penalty counts), the last one,
+        the mean of all iterates projected onto the operator's set, or one of them drawn
+        uniformly. By default the best one, unless the sampler shows a different part of the
+        objective in each iteration, so that values of different iterations cannot be compared;
+        then the last.
+    """
+
+    estimator: Estimator
+    update: Update | SearchUpdate
+    sampler: Sampler = Full()
+    iterate: IterateChoice | None = None
+
+    def __post_init__(self) -> None:
+        if self.iterate is None:
+            default = "best" if self.sampler.comparable else "last"
+            object.__setattr__(self, "iterate", default)
+        check_choice("iterate", self.iterate, get_args(IterateChoice))
+
+    @cached_property
+    def _searches(self) -> bool:
+        return hasattr(self.update, "trials")
+
+    @cached_property
+    def _has_output(self) -> bool:
+        return hasattr(self.update, "output")
+
+    @property
+    def operator(self) -> Operator:
+        """The set or penalty that the iterates obey."""
+        return self.update.operator
+
+    @property
+    def requires(self) -> frozenset[str]:
+        """The powers of the objective that the parts cannot do without."""
+        return self.estimator.requires
+
+    def dense_part(self, d: int) -> object | None:
+        """Return the first part that cannot keep vectors sparse, or None if all of them can.
+
+        A part that can has a method ``stays_sparse(d)`` and returns True.
+        """
+        parts = (self.estimator, self.update, self.operator)
+        return next((part for part in parts if not _stays_sparse(part, d)), None)
+
+    def init(self, x0: Vector, *, seed: int, n_samples: int | None = None) -> State:
+        """Return the state at the start, after checking that all parts fit ``x0``."""
+        self.operator.check(x0.size)
+        self.estimator.check(x0.size)
+        self.sampler.check(n_samples)
+        return State(
+            seed=seed,
+            n_samples=n_samples,
+            x=frozen(x0.copy()),
+            estimator_memory=self.estimator.init(x0),
+            update_memory=self.update.init(x0),
+        )
+
+    def ask(self, state: State) -> Plan:
+        """Return the estimator's plan, or the candidates of a search."""
+        sample = self._sample(state)
+        if state.estimate is not None:
+            search = cast(SearchUpdate, self.update)
+            trials = search.trials(state.x, state.estimate, state.update_memory)
+            queries = tuple(Query(base=frozen(trial), sample=sample) for trial in trials)
+            return Plan(queries=queries, stage=Stage.SEARCH)
+        key = Key(seed=state.seed, iteration=state.iteration, round=state.round)
+        return self.estimator.plan(state.x, sample, state.estimator_memory, key)
+
+    def tell(self, state: State, plan: Plan, answers: Sequence[Answer]) -> State:
+        """Return the state after the plan was answered."""
+        if plan.stage is Stage.MEASURE:
+            return self._note(state, Measured(plan.queries[0].base, float(answers[0].values[0])))
+        if state.estimate is not None:
+            search = cast(SearchUpdate, self.update)
+            values = np.concatenate([answer.values for answer in answers])
+            chosen, memory = search.choose(state.x, state.estimate, values, state.update_memory)
+            return self._note(self._advance(state, chosen.x, memory), chosen)
+        estimate, memory = self.estimator.combine(plan, answers, state.estimator_memory)
+        state = replace(state, estimator_memory=memory)
+        return (
+            replace(state, round=state.round + 1)
+            if estimate is None
+            else self._move(state, estimate)
+        )
+
+    def final_plan(self, state: State) -> Plan | None:
+        """Measure the solution, or the newest iterate if it might be a better one."""
+        solution = self.solution(state)
+        if not solution.exact:
+            return one_point(solution.x, self._sample(state))
+        newest = self._newest(state)
+        settled = self.iterate in ("average", "random")
+        if settled or (state.measured is not None and state.measured.x is newest):
+            return None
+        return one_point(newest, self._sample(state))
+
+    def reserve(self, state: State) -> int:
+        """Return the queries to keep for the final measurement, without which x has no value."""
+        late = self.iterate in ("average", "random")
+        inferred = state.measured is not None and not self.solution(state).exact
+        return one_point(state.x, self._sample(state)).cost if late or inferred else 0
+
+    def solution(self, state: State) -> Measured:
+        """Return the best, last, average or random iterate, as ``iterate`` says."""
+        if self.iterate == "best" and state.best is not None:
+            return state.best
+        if self.iterate == "last" and state.measured is not None:
+            return state.measured
+        output = self._newest(state) if state.output is None else state.output
+        if self.iterate == "average":
+            output = frozen(self.operator.prox(output, 0.0))
+        known = state.measured
+        if known is not None and np.array_equal(known.x, output):
+            return known
+        return Measured(output, math.nan, exact=False)
+
+    def _move(self, state: State, estimate: Estimate) -> State:
+        if not math.isfinite(estimate.value):
+            return self._retreat(state)
+        state = replace(state, rounding=estimate.rounding, slope=estimate.slope)
+        state = self._note(state, Measured(state.x, estimate.value, estimate.measured))
+        if self._searches:
+            if not estimate.gradient.any():  # nothing to search along: look elsewhere
+                return self._advance(state, state.x, state.update_memory)
+            frozen(estimate.gradient)
+            return replace(state, estimate=estimate, round=state.round + 1)
+        update = cast(Update, self.update)
+        x, memory = update.step(state.x, estimate, state.iteration, state.update_memory)
+        return self._advance(state, x, memory)
+
+    def _advance(self, state: State, x: Vector, memory: Memory) -> State:
+        return replace(
+            state,
+            iteration=state.iteration + 1,
+            round=0,
+            estimate=None,
+            x=frozen(x),
+            update_memory=memory,
+            output=self._output(state, x),
+        )
+
+    def _output(self, state: State, x: Vector) -> Vector | None:
+        """Return the running mean, or one of the iterates so far, each with probability 1/t."""
+        t = state.iteration + 1
+        output = state.output
+        if self.iterate == "average":
+            return frozen(x.copy() if output is None else output + (x - output) / t)
+        if self.iterate == "random":
+            key = Key(seed=state.seed, iteration=state.iteration)
+            taken = key.generator(Purpose.ITERATE).random() < 1 / t
+            return frozen(x) if taken or output is None else output
+        return None
+
+    def _newest(self, state: State) -> Vector:
+        """Return the newest iterate, which need not be where the gradient is asked."""
+        if self._has_output:
+            point: Vector = self.update.output(state.update_memory)  # type: ignore[union-attr]
+            return point
+        return state.x
+
+    def _note(self, state: State, point: Measured) -> State:
+        """Remember a measured iterate, and whether it is the best."""
+        if not math.isfinite(point.value):
+            return state
+        best = state.best
+        same = best is not None and point.x is best.x and point.exact
+        if best is None or same or self._total(point) < self._total(best):
+            best = point
+        return replace(state, measured=point, best=best)
+
+    def _total(self, point: Measured) -> float:
+        """Return the value with the operator's penalty, if it is one."""
+        penalty = getattr(self.operator, "value", None)
+        return point.value if penalty is None else point.value + float(penalty(point.x))
+
+    def _retreat(self, state: State) -> State:
+        """Go back to the best known point when the objective fails at the iterate itself."""
+        if state.best is None:
+            raise EvaluationError(
+                "The objective cannot be evaluated at the start `x0`, so there is nothing to "
+                "improve on. Choose an `x0` at which it is finite."
+            )
+        return self._advance(state, state.best.x, state.update_memory)
+
+    def _sample(self, state: State) -> Sample:
+        key = Key(seed=state.seed, iteration=state.iteration)
+        sample = self.sampler.draw(key, state.n_samples)
+        if sample is not None:
+            sample.flags.writeable = False  # all points of a difference share it
+        return sample
+
+
+def check_sparse(algorithm: Algorithm, x0: Vector) -> None:
+    """Raise if ``x0`` is a sparse vector and a part of the algorithm would write it out."""
+    if not isinstance(x0, SparseVector):
+        return
+    part = algorithm.dense_part(x0.size) if isinstance(algorithm, Composite) else algorithm
+    if part is not None:
+        raise CapabilityError(
+            f"`x0` is sparse, and {part!r} works on all {x0.size} coordinates. Pass `x0` as an "
+            "array; or use method 'szoht' with `k` and a `support_size` below d, or 'sketch_ht'."
+        )
+
+
+def _stays_sparse(part: object, d: int) -> bool:
+    stays = getattr(part, "stays_sparse", None)
+    return stays is not None and bool(stays(d))

@@ -1,0 +1,1 @@
+"""Whole tools built on `szoht.run`: few-pixel attacks and portfolios."""

@@ -1,0 +1,116 @@
+"""`attack_many`: one attack per image, with a bar and a table."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from szoht.applications.attack.networks import Model
+from szoht.applications.attack.result import AttackResult, AttackResults, AttackStatus
+from szoht.applications.attack.run import attack
+from szoht.core.random import as_seed
+from szoht.errors import MissingExtraError, ParameterError
+
+__all__ = ["attack_many"]
+
+
+def attack_many(
+    model: Model,
+    images: ArrayLike,
+    labels: Sequence[int],
+    *,
+    rng: int | np.random.Generator | np.random.SeedSequence | None = None,
+    progress: bool = False,
+    **settings: Any,
+) -> AttackResults:
+    """Attack each of several images; see `attack`.
+
+    Parameters
+    ----------
+    model : callable, torch.nn.Module or onnxruntime.InferenceSession
+        As in `attack`.
+    images : array of shape (n, ...)
+        Images of one shape.
+    labels : sequence of n integers
+        Their true classes.
+    rng : None, int, Generator or SeedSequence
+        The attack on the i-th image has the seed that it alone would have as the i-th.
+    progress : bool
+        Show a bar over the images; needs the extra ``cli``.
+    settings
+        Everything else that `attack` takes.
+
+    Returns
+    -------
+    AttackResults
+        A sequence of `AttackResult` with ``success_rate``, ``median_queries`` and ``table()``;
+        as text, a table. After Ctrl-C it ends with the image that was being attacked, whose status
+        is INTERRUPTED, and ``not_tried`` says how many are missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weights = np.random.default_rng(0).standard_normal((64, 3))
+    >>> model = lambda images: images.reshape(len(images), -1) @ weights
+    >>> images = np.random.default_rng(1).random((4, 8, 8))
+    >>> results = attack_many(model, images, model(images).argmax(axis=1), k=8, rng=0)
+    >>> results.success_rate
+    1.0
+    """
+    stack = np.asarray(images)
+    if stack.ndim < 2 or len(stack) != len(labels):  # noqa: PLR2004 - images, and what they hold
+        raise ParameterError(
+            f"`images` must be an array of as many images as there are labels; got shape "
+            f"{stack.shape} and {len(labels)} labels."
+        )
+    seeds = np.random.SeedSequence(as_seed(rng)).spawn(len(stack))
+    results: list[AttackResult] = []
+    with ExitStack() as bars:
+        bar = bars.enter_context(_Bar(len(stack))) if progress else None
+        for image, label, seed in zip(stack, labels, seeds, strict=True):
+            try:
+                results.append(attack(model, image, int(label), rng=seed, **settings))
+            except KeyboardInterrupt:  # before its first query
+                break
+            if bar is not None:
+                bar.show(results)
+            if results[-1].interrupted:
+                break
+    return AttackResults(results, not_tried=len(stack) - len(results))
+
+
+class _Bar:
+    """A bar over images that says how many attacks succeeded."""
+
+    def __init__(self, count: int) -> None:
+        try:
+            import rich.progress as bars  # noqa: PLC0415
+        except ImportError as error:
+            raise MissingExtraError(
+                "`progress=True` needs the package rich: pip install 'szoht[cli]'"
+            ) from error
+        self._bar = bars.Progress(
+            bars.TextColumn("[bold]szoht attack"),
+            bars.BarColumn(),
+            bars.MofNCompleteColumn(),
+            bars.TextColumn("{task.fields[found]}"),
+            bars.TimeElapsedColumn(),
+            bars.TimeRemainingColumn(),
+        )
+        self._task = self._bar.add_task("", total=count, found="")
+
+    def __enter__(self) -> "_Bar":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def show(self, results: Sequence[AttackResult]) -> None:
+        """Say where the work stands."""
+        won = sum(result.success for result in results)
+        before = sum(result.status is AttackStatus.MISCLASSIFIED for result in results)
+        found = f"{won} attacked with success, {before} misclassified before"
+        self._bar.update(self._task, completed=len(results), found=found)

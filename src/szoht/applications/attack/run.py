@@ -1,0 +1,262 @@
+"""`attack`: few-pixel changes that a classifier answers wrongly, to test one's own model."""
+
+import inspect
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from szoht.algorithms import METHODS
+from szoht.applications.attack.batching import Batches
+from szoht.applications.attack.layout import (
+    Bounds,
+    Channels,
+    Layout,
+    Unit,
+    as_image,
+    as_layout,
+    constraint,
+)
+from szoht.applications.attack.margin import Margin, Scale
+from szoht.applications.attack.networks import Model, as_network
+from szoht.applications.attack.objective import AttackObjective
+from szoht.applications.attack.result import AttackResult, AttackStatus
+from szoht.core.algorithm import Algorithm
+from szoht.core.objective import as_objective
+from szoht.errors import EvaluationError, ParameterError
+from szoht.evaluation.oracle import Oracle
+from szoht.result import Result, Status
+from szoht.run.ask_tell import AskTell
+from szoht.run.callbacks import ProgressBar
+from szoht.run.loop import loop
+from szoht.stopping import Check, Rule
+from szoht.types import Vector
+
+__all__ = ["attack"]
+
+DEFAULT_QUERIES = 10_000
+
+
+@dataclass(frozen=True)
+class FirstSuccess(Rule):
+    """Stop as soon as a change has succeeded."""
+
+    objective: AttackObjective
+
+    def begin(self) -> Check:
+        """Return a check for one run."""
+        return lambda *_: None if self.objective.hit is None else Status.CALLBACK
+
+
+def attack(
+    model: Model,
+    image: ArrayLike,
+    label: int,
+    *,
+    k: int = 20,
+    method: str | Algorithm = "corner_search",
+    options: Mapping[str, Any] | None = None,
+    unit: Unit = "coordinates",
+    bounds: Bounds = "constraint",
+    channels: Channels | None = None,
+    low: float = 0.0,
+    high: float = 1.0,
+    target: int | None = None,
+    confidence: float = 0.0,
+    scores: Scale = "logits",
+    margin_on: Scale | None = None,
+    max_queries: int = DEFAULT_QUERIES,
+    max_seconds: float | None = None,
+    batch_size: int | None = None,
+    rng: int | np.random.Generator | np.random.SeedSequence | None = None,
+    progress: bool = False,
+) -> AttackResult:
+    """Look for a change of at most k coordinates, or pixels, that a classifier gets wrong.
+
+    Minimises ``margin(model(clip(image + delta)))`` over sparse delta from the scores alone and
+    stops at the first success. Meant for testing the robustness of one's own models.
+
+    Parameters
+    ----------
+    model : callable, torch.nn.Module or onnxruntime.InferenceSession
+        From images of shape ``(m, *image.shape)`` to scores of shape (m, number of classes). A
+        module is evaluated on its own device.
+    image : array
+        Any shape, values within [low, high].
+    label : int
+        The true class.
+    k : int
+        How many coordinates, or pixels, may change.
+    method : str or Algorithm
+        A method of `minimize`, by default "corner_search"; an algorithm object brings its own
+        constraint.
+    options : dict
+        Parameters of a named method.
+    unit : {"coordinates", "pixels"}
+        What k counts: channel values one by one, or pixels whose channels change together.
+    bounds : {"constraint", "clip"}
+        Whether the change keeps the range of an image, or, as in the paper, is free and clipped
+        inside the loss.
+    channels : {"first", "last", "none"}, optional
+        Where a colour image has its channels; guessed if not given.
+    low, high : float
+        The range of a pixel.
+    target : int, optional
+        The class that the classifier shall answer; by default any but ``label``.
+    confidence : float
+        By how much the margin must be lost, >= 0.
+    scores, margin_on : {"logits", "log_probs", "probs"}
+        What the model returns, and what the margin is taken of, by default the same.
+    max_queries, max_seconds : int, float
+        Limits. The look at the unchanged image that tells whether it is classified correctly is
+        not counted.
+    batch_size : int, optional
+        Images per call; found out while the attack runs if not given. Classifiers may round
+        differently in other batches: give it to have runs repeat bit for bit.
+    rng : None, int, Generator or SeedSequence
+        The same integer gives the same run.
+    progress : bool
+        Show a bar; needs the extra ``cli``.
+
+    Returns
+    -------
+    AttackResult
+        Also after Ctrl-C, with the status INTERRUPTED and the best change so far, or SUCCESS if
+        one had been found.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weights = np.random.default_rng(0).standard_normal((64, 3))
+    >>> image = np.full((8, 8), 0.5)
+    >>> model = lambda images: images.reshape(len(images), -1) @ weights
+    >>> label = int(model(image[None]).argmax())
+    >>> result = attack(model, image, label, k=8, rng=0)
+    >>> result.success, result.l0 <= 8, result.adversarial_prediction != label
+    (True, True, True)
+    """
+    pixels = as_image(image, low, high)
+    layout = as_layout(pixels.shape, channels)
+    flat = pixels.astype(np.float64).ravel()
+    margin = Margin(label=label, target=target, confidence=confidence, scores=scores, on=margin_on)
+    objective = AttackObjective(
+        network=as_network(model, pixels.shape, pixels.dtype),
+        image=flat,
+        margin=margin,
+        low=low,
+        high=high,
+        batches=Batches(batch_size),
+    )
+    allowed = None
+    if isinstance(method, str):  # an algorithm object has a constraint of its own
+        allowed = constraint(flat, layout, k=k, unit=unit, bounds=bounds, low=low, high=high)
+    bar = ProgressBar() if progress else None
+    prediction = _prediction(objective)
+    run = AskTell(
+        np.zeros(flat.size),
+        constraint=allowed,
+        method=method,
+        options=_options(method, options, layout),
+        max_queries=max_queries,
+        max_seconds=max_seconds,
+        stop=FirstSuccess(objective),
+        rng=rng,
+        callback=bar,
+    )
+    objective.counts = getattr(run.algorithm.operator, "contains", objective.counts)
+    if prediction == label:
+        with bar or nullcontext():
+            if bar is not None:
+                bar.expect(run.query_limit)
+            loop(run, Oracle(objective=as_objective(objective)))
+    # the whole repr would list the bounds of every pixel
+    name = method if isinstance(method, str) else type(method).__name__
+    return _result(objective, run, layout, prediction=prediction, method=name)
+
+
+def _options(
+    method: str | Algorithm, options: Mapping[str, Any] | None, layout: Layout
+) -> Mapping[str, Any] | None:
+    """Tell a method that has a parameter ``grid`` where each coordinate lies."""
+    factory = METHODS.get(method) if isinstance(method, str) else None
+    if factory is None or "grid" not in inspect.signature(factory).parameters:
+        return options
+    places = np.arange(int(np.prod(layout.shape))).reshape(layout.shape)
+    if layout.channels == "last":
+        places = np.moveaxis(places, 2, 0)
+    return {"grid": places.reshape(layout.grid)} | dict(options or {})
+
+
+def _prediction(objective: AttackObjective) -> int:
+    """Return the class of the unchanged image, and check the classifier on the way."""
+    scores = objective.network.dense(objective.image[np.newaxis])
+    objective.margin.check(scores.shape[1])
+    if objective.margin.scores == "probs" and (scores.min() < 0 or scores.max() > 1 + 1e-3):
+        raise ParameterError(
+            "`scores` is 'probs', but the model returned values from "
+            f"{scores.min():g} to {scores.max():g}. Say 'logits' or 'log_probs'."
+        )
+    return int(np.argmax(scores[0]))
+
+
+def _result(
+    objective: AttackObjective, run: AskTell, layout: Layout, *, prediction: int, method: str
+) -> AttackResult:
+    hit = objective.hit
+    outcome = run.result
+    change = outcome.x if hit is None else hit.change
+    interrupted = outcome.status is Status.INTERRUPTED
+    shown = objective.seen(change)
+    answer, margin = -1, float("nan")
+    try:
+        scores = objective.network.dense(shown[np.newaxis])
+        answer, margin = int(np.argmax(scores[0])), float(objective.margin.of(scores)[0])
+    except EvaluationError:
+        pass  # the classifier fails at its best point too
+    except KeyboardInterrupt:
+        interrupted = True
+    status, reason = _status(objective, outcome, interrupted=interrupted, prediction=prediction)
+    return AttackResult(
+        status=status,
+        message=f"{status.value} {reason}".strip(),
+        interrupted=interrupted,
+        queries=outcome.nfev if hit is None else hit.query,
+        nfev=outcome.nfev,
+        nit=outcome.nit,
+        margin=margin,
+        original=_shaped(objective.image, layout),
+        adversarial=_shaped(shown, layout),
+        change=change.copy(),
+        pixel_of=layout.pixels,
+        label=objective.margin.label,
+        target=objective.margin.target,
+        prediction=prediction,
+        adversarial_prediction=answer,
+        history=outcome.history,
+        seconds=outcome.seconds,
+        seed=run.seed,
+        method=method,
+    )
+
+
+def _status(
+    objective: AttackObjective, outcome: Result, *, interrupted: bool, prediction: int
+) -> tuple[AttackStatus, str]:
+    """Return why an attack ended, and what else is to be said about it."""
+    if prediction != objective.margin.label:
+        return AttackStatus.MISCLASSIFIED, ""
+    if objective.hit is not None:
+        return AttackStatus.SUCCESS, ""
+    if interrupted:
+        return AttackStatus.INTERRUPTED, ""
+    if outcome.failure is not None:
+        what = outcome.failure.exception or outcome.failure.reason
+        return AttackStatus.FAILED, f"Query {outcome.failure.query}: {what}."
+    return AttackStatus.RESISTED, ""
+
+
+def _shaped(flat: Vector, layout: Layout) -> Vector:
+    return flat.reshape(layout.shape).copy()

@@ -1,0 +1,1 @@
+"""Portfolios of few assets, along k and along the expected return."""

@@ -1,0 +1,1 @@
+"""What everything is made of: objectives, queries, directions, states, random addresses."""

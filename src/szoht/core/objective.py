@@ -1,0 +1,190 @@
+"""What a function may offer, each power declared and none guessed: `Objective`, `as_objective`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, cast
+
+import numpy as np
+
+from szoht.core.validation import check_integer
+from szoht.errors import AnswerShapeError, ParameterError, ParameterTypeError
+from szoht.types import Sample, Vector
+
+__all__ = ["HasValue", "Objective", "as_objective"]
+
+Call: TypeAlias = Callable[..., Any]
+
+CAPABILITIES = ("values", "along", "gradient", "n_samples", "stochastic", "n_outputs")
+
+
+class HasValue(Protocol):
+    """An object that can be minimised; the powers of `Objective` are optional on it."""
+
+    def value(self, x: Vector, sample: Sample) -> float:
+        """Return f(x), on ``sample`` if the function is stochastic."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective:
+    """A function and its declared powers; what it does not offer is None.
+
+    Parameters
+    ----------
+    value : callable
+        ``value(x, sample) -> float``.
+    values : callable, optional
+        ``values(points, sample) -> (m,)`` for points of shape (m, d).
+    along : callable, optional
+        ``along(x, indices, offsets, sample) -> (m,)``: the values at the m points that equal
+        ``x`` plus ``offsets[i]`` at the coordinates ``indices[i]``, both of shape (m, s).
+    gradient : callable, optional
+        ``gradient(x, sample) -> (d,)``.
+    n_samples : int, optional
+        The number of components of a finite sum; ``sample`` then is an array of their indices.
+    stochastic : bool
+        Whether ``value`` needs a sample.
+    n_outputs : int, optional
+        ``value`` returns an array of this many numbers, ``values`` and ``along`` one of shape
+        (m, n_outputs); None for plain numbers. Single outputs may be NaN.
+    """
+
+    value: Call
+    values: Call | None = None
+    along: Call | None = None
+    gradient: Call | None = None
+    n_samples: int | None = None
+    stochastic: bool = False
+    n_outputs: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("value", "values", "along", "gradient"):
+            _check_callable(name, getattr(self, name), optional=name != "value")
+        if self.n_samples is not None:
+            check_integer("n_samples", self.n_samples, low=1)
+            object.__setattr__(self, "stochastic", True)
+        if self.n_outputs is not None:
+            check_integer("n_outputs", self.n_outputs, low=1)
+
+
+def as_objective(
+    fun: Call | HasValue | Objective,
+    *,
+    vectorized: bool = False,
+    n_samples: int | None = None,
+    stochastic: bool = False,
+    gradient: Call | None = None,
+    along: Call | None = None,
+) -> Objective:
+    """Turn what users pass as ``fun`` into an `Objective`.
+
+    Parameters
+    ----------
+    fun : callable or object with a method ``value``
+        ``fun(x) -> float``; with ``vectorized`` ``fun(X) -> (m,)`` for X of shape (m, d). A
+        stochastic function takes the sample as its second argument. An object's own methods say
+        what it offers, see `Objective`; the other parameters then stay at their defaults.
+    vectorized : bool
+        Whether ``fun`` takes a stack of points.
+    n_samples : int, optional
+        ``fun(x, sample)`` is the mean over the components in ``sample``, an integer array with
+        entries in [0, n_samples). A point on a sample of size b costs b queries.
+    stochastic : bool
+        Whether ``fun`` takes a sample; implied by ``n_samples``.
+    gradient : callable, optional
+        ``gradient(x) -> (d,)``, or ``gradient(x, sample)``; only first-order methods use it.
+    along : callable, optional
+        ``along(x, indices, offsets) -> (m,)``, or with the sample as fourth argument: a function
+        with structure answers m queries without m dense points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def fun(x):
+    ...     return 0.5 * float(x @ x)
+    >>> def along(x, indices, offsets):
+    ...     return fun(x) + (x[indices] * offsets + 0.5 * offsets**2).sum(axis=1)
+    >>> objective = as_objective(fun, along=along)
+    >>> objective.along(np.ones(4), np.array([[0], [3]]), np.array([[-1.0], [1.0]]), None)
+    array([1.5, 3.5])
+    """
+    given = {
+        "vectorized": vectorized,
+        "n_samples": n_samples,
+        "stochastic": stochastic,
+        "gradient": gradient,
+        "along": along,
+    }
+    if isinstance(fun, Objective) or callable(getattr(fun, "value", None)):
+        extra = [n for n, value in given.items() if value is not None and value is not False]
+        if extra:
+            raise ParameterError(
+                f"`{extra[0]}` describes a plain function; an objective object declares what it "
+                f"offers by its own methods. Got {extra[0]}={given[extra[0]]!r}."
+            )
+        return fun if isinstance(fun, Objective) else _from_methods(cast(HasValue, fun))
+    if not callable(fun):
+        raise ParameterTypeError(
+            f"`fun` must be callable or have a method `value(x, sample)`; got {fun!r}."
+        )
+    _check_callable("gradient", gradient, optional=True)
+    _check_callable("along", along, optional=True)
+    drop = not (stochastic or n_samples is not None)
+    return Objective(
+        value=_FirstOfBatch(fun, drop) if vectorized else _value(fun, drop),
+        values=_Call(fun, drop) if vectorized else None,
+        along=None if along is None else _Call(along, drop),
+        gradient=None if gradient is None else _Call(gradient, drop),
+        n_samples=n_samples,
+        stochastic=stochastic,
+    )
+
+
+def _check_callable(name: str, part: object, *, optional: bool) -> None:
+    if not callable(part) and not (optional and part is None):
+        raise ParameterTypeError(f"`{name}` must be callable; got {name}={part!r}.")
+
+
+def _from_methods(source: HasValue) -> Objective:
+    powers = {name: getattr(source, name) for name in CAPABILITIES if hasattr(source, name)}
+    return Objective(value=source.value, **powers)
+
+
+def _value(fun: Call, drop_sample: bool) -> Call:
+    return _Plain(fun) if drop_sample else fun
+
+
+# Classes rather than closures, so that an objective can be sent to another process.
+
+
+@dataclass(frozen=True)
+class _Call:
+    fun: Call
+    drop_sample: bool
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.fun(*arguments[:-1]) if self.drop_sample else self.fun(*arguments)
+
+
+@dataclass(frozen=True)
+class _Plain:
+    fun: Call
+
+    def __call__(self, x: Vector, _: Sample) -> Any:
+        return self.fun(x)
+
+
+@dataclass(frozen=True)
+class _FirstOfBatch:
+    fun: Call
+    drop_sample: bool
+
+    def __call__(self, x: Vector, sample: Sample) -> Any:
+        stack = x[np.newaxis]
+        values = np.asarray(self.fun(stack) if self.drop_sample else self.fun(stack, sample))
+        if values.shape != (1,):
+            raise AnswerShapeError(
+                f"A vectorised function must give values of shape (1,) for one point; got "
+                f"{values.shape}."
+            )
+        return values[0]

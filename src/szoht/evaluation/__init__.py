@@ -1,0 +1,1 @@
+"""From plans to values: `split` into chunks, evaluate them here or elsewhere, `merge`."""

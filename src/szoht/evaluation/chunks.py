@@ -1,0 +1,161 @@
+"""Plans in chunks: what can be evaluated anywhere, in any order, and recorded one by one."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+from szoht.core.objective import Objective
+from szoht.core.query import Answer, Plan, Query
+from szoht.types import Mask, Vector
+
+__all__ = ["Chunk", "ChunkValues", "first_points", "is_batchable", "merge", "split"]
+
+CHUNK_VALUES = 2**19
+"""Coordinates handed over in one call unless ``chunk_size`` says otherwise: 4 MB."""
+
+
+@dataclass(frozen=True, order=True)
+class Chunk:
+    """The points ``start`` to ``stop`` of a plan, counted from the first of ``queries[query]``.
+
+    A chunk ends with its query, except in a plan of single points that one call can answer
+    (`is_batchable`): there it runs on over the queries that follow.
+    """
+
+    query: int
+    start: int
+    stop: int
+
+    @property
+    def n_points(self) -> int:
+        """How many points are evaluated."""
+        return self.stop - self.start
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ChunkValues:
+    """The values of a chunk, of shape (n_points, m): m = 1 for a plain function.
+
+    NaN stands where the objective failed; a point with several outputs has failed if all of them
+    have. A chunk with the base point of a query that asks for a gradient carries the gradient too.
+    ``error`` says in words what went wrong first, and ``cause`` is the exception behind it, if the
+    objective raised one. A flat array of values is taken point by point.
+    """
+
+    chunk: Chunk
+    values: Vector
+    gradient: Vector | None = None
+    error: str | None = None
+    cause: Exception | None = None
+
+    def __post_init__(self) -> None:
+        if self.values.ndim == 1:
+            object.__setattr__(self, "values", self.values.reshape(self.chunk.n_points, -1))
+
+    @property
+    def failed(self) -> Mask:
+        """Which points have failed."""
+        return np.asarray(np.isnan(self.values).all(axis=1))
+
+
+def split(
+    plan: Plan, objective: Objective, chunk_size: int | None = None, *, by_query: bool = False
+) -> tuple[Chunk, ...]:
+    """Return the chunks of a plan: one call each of the best function that the objective has.
+
+    A function that takes one point at a time gets chunks of one point; its values do not depend
+    on that, so ``by_query`` joins them where nothing is gained by small chunks. How a vectorized
+    function is called depends on nothing but the other arguments, never on where the chunks are
+    evaluated: it may round differently in stacks of another height.
+
+    >>> from szoht.core.query import one_point
+    >>> split(one_point(np.zeros(3), None), Objective(value=lambda x, sample: 0.0))
+    (Chunk(query=0, start=0, stop=1),)
+    """
+    if is_batchable(plan, objective):
+        rows = chunk_size or _dense_rows(plan.queries[0])
+        return tuple(_ranges(0, 0, plan.n_points, rows))
+    return tuple(
+        chunk
+        for i, query in enumerate(plan.queries)
+        for chunk in _split(i, query, objective, chunk_size, by_query=by_query)
+    )
+
+
+def is_batchable(plan: Plan, objective: Objective) -> bool:
+    """Tell whether the plan is several single points that one call can answer."""
+    sample = plan.queries[0].sample
+    return (
+        objective.values is not None
+        and len(plan.queries) > 1
+        and all(
+            query.directions is None and not query.gradient and query.sample is sample
+            for query in plan.queries
+        )
+    )
+
+
+def first_points(plan: Plan) -> list[int]:
+    """Return the place in the plan of each query's first point."""
+    return list(accumulate((query.n_points for query in plan.queries[:-1]), initial=0))
+
+
+def merge(plan: Plan, parts: Iterable[ChunkValues]) -> list[Answer]:
+    """Put the values together; points of chunks that are missing are NaN and left out."""
+    parts = list(parts)
+    firsts = first_points(plan)
+    values = np.full((plan.n_points, parts[0].values.shape[1] if parts else 1), np.nan)
+    missing = np.ones(plan.n_points, dtype=bool)
+    gradients: dict[int, Vector | None] = {}
+    for part in parts:
+        start = firsts[part.chunk.query] + part.chunk.start
+        values[start : start + part.chunk.n_points] = part.values
+        missing[start : start + part.chunk.n_points] = False
+        if part.gradient is not None:
+            gradients[part.chunk.query] = part.gradient
+    some_missing = bool(missing.any())
+    return [
+        _answer(
+            values[first : first + query.n_points],
+            gradients.get(i),
+            missing[first : first + query.n_points] if some_missing else None,
+        )
+        for i, (first, query) in enumerate(zip(firsts, plan.queries, strict=True))
+    ]
+
+
+def _answer(values: Vector, gradient: Vector | None, left_out: Mask | None) -> Answer:
+    if values.shape[1] == 1:
+        return Answer(values=values[:, 0], gradient=gradient, left_out=left_out)
+    failed = np.isnan(values).all(axis=1)
+    return Answer(
+        values=np.where(failed, np.nan, 0.0), gradient=gradient, left_out=left_out, outputs=values
+    )
+
+
+def _split(
+    i: int, query: Query, objective: Objective, chunk_size: int | None, *, by_query: bool
+) -> Iterator[Chunk]:
+    plain = objective.along is None and objective.values is None
+    if plain or query.directions is None or query.by_lookup:
+        rows = query.n_points if by_query and not query.gradient else 1
+        return _ranges(i, 0, query.n_points, rows)
+    if objective.along is None:
+        return _ranges(i, 0, query.n_points, chunk_size or _dense_rows(query))
+    return _split_along(i, query, chunk_size or query.directions.block_rows)
+
+
+def _split_along(i: int, query: Query, rows: int) -> Iterator[Chunk]:
+    # the base point is no offset from itself
+    yield from _ranges(i, 0, int(query.with_base), 1)
+    yield from _ranges(i, int(query.with_base), query.n_points, rows)
+
+
+def _ranges(i: int, start: int, stop: int, rows: int) -> Iterator[Chunk]:
+    return (Chunk(i, low, min(low + rows, stop)) for low in range(start, stop, rows))
+
+
+def _dense_rows(query: Query) -> int:
+    return max(1, CHUNK_VALUES // query.base.size)

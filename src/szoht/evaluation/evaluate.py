@@ -1,0 +1,204 @@
+"""Chunk -> values: calls the objective, here or in a worker, and says what is a value."""
+
+import math
+import numbers
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from szoht.core.objective import Objective
+from szoht.core.query import Plan, Query
+from szoht.core.validation import real_array
+from szoht.errors import AnswerShapeError
+from szoht.evaluation.chunks import Chunk, ChunkValues, is_batchable
+from szoht.types import Vector
+
+__all__ = ["as_gradient", "as_values", "evaluate_chunk", "failed_chunk", "raised", "why_invalid"]
+
+
+def evaluate_chunk(
+    objective: Objective, plan: Plan, chunk: Chunk, points: Iterable[Vector] | None = None
+) -> ChunkValues:
+    """Evaluate one chunk with the function that it was split for.
+
+    What the objective does wrong comes back with the values; only a wrong shape raises. Where the
+    points are evaluated one by one, the first that fails is the last: the values are those of the
+    chunk until there. A KeyboardInterrupt says in ``points_spent`` how many points had begun.
+
+    Parameters
+    ----------
+    objective, plan, chunk
+        What to evaluate.
+    points : iterable of arrays, optional
+        The points, if they have been built already.
+    """
+    query = plan.queries[chunk.query]
+    call = _call(objective, plan, query, chunk)
+    if call is None:
+        part = _point_by_point(objective, query, chunk, points)
+        return _with_gradient(objective, query, part)
+    try:
+        values = call()
+    except AnswerShapeError:
+        raise
+    except Exception as error:
+        # which of the points is to blame is not known, so all of them count as failed
+        return failed_chunk(chunk, objective, raised(error), error)
+    finite = np.isfinite(values)
+    if finite.all():
+        return ChunkValues(chunk=chunk, values=values)
+    part = ChunkValues(chunk=chunk, values=np.where(finite, values, np.nan))
+    if not part.failed.any():
+        return part
+    first = values[int(np.argmax(part.failed))]
+    reason = f"the function returned {first if objective.n_outputs else first.item()}"
+    return ChunkValues(chunk=chunk, values=part.values, error=reason)
+
+
+def failed_chunk(
+    chunk: Chunk, objective: Objective, reason: str, cause: Exception | None = None
+) -> ChunkValues:
+    """Return a chunk of which every point has failed."""
+    values = np.full((chunk.n_points, objective.n_outputs or 1), np.nan)
+    return ChunkValues(chunk=chunk, values=values, error=reason, cause=cause)
+
+
+def as_values(answer: object, count: int, n_outputs: int | None = None) -> Vector:
+    """Return ``answer`` as ``count`` rows of floats; complex entries become NaN.
+
+    Any shape but (count,), or (count, n_outputs) for a function with several outputs, raises.
+    """
+    try:
+        array = np.asarray(answer)
+    except ValueError as error:
+        raise AnswerShapeError(f"The values must be an array of numbers: {error}.") from error
+    shape = (count,) if n_outputs is None else (count, n_outputs)
+    if array.shape != shape:
+        raise AnswerShapeError(
+            f"The values of {count} points must have shape {shape}; got {array.shape}. A "
+            "vectorized function takes an array of shape (m, d) and returns one row per point."
+        )
+    if array.dtype.kind in "biuf":
+        return array.astype(np.float64)
+    flat = [math.nan if why_invalid(entry) else float(entry) for entry in array.flat]
+    return np.array(flat).reshape(shape)
+
+
+def as_gradient(answer: object, shape: tuple[int, ...]) -> Vector:
+    """Return ``answer`` as a gradient of the right shape, or raise."""
+    try:
+        gradient = real_array(answer)
+    except (TypeError, ValueError) as error:
+        raise AnswerShapeError(f"`gradient` must be an array of real numbers: {error}.") from error
+    if gradient.shape != shape:
+        raise AnswerShapeError(f"`gradient` must have shape {shape}; got {gradient.shape}.")
+    return gradient
+
+
+def why_invalid(answer: Any) -> str | None:
+    """Say why ``answer`` is not a finite real number, or None if it is one."""
+    if isinstance(answer, np.ndarray) and answer.ndim == 0:
+        answer = answer[()]
+    if isinstance(answer, np.ndarray | list | tuple):
+        return f"the function returned an array of shape {np.shape(answer)}, not a number"
+    if isinstance(answer, numbers.Real | np.bool_):
+        try:
+            return None if math.isfinite(answer) else f"the function returned {float(answer)}"
+        except OverflowError:
+            return "the function returned an integer beyond the range of floating-point numbers"
+    return f"the function returned {answer!r} of type {type(answer).__name__}, not a real number"
+
+
+def raised(error: Exception) -> str:
+    """Say that the function raised."""
+    return f"the function raised {error!r}"
+
+
+def _call(
+    objective: Objective, plan: Plan, query: Query, chunk: Chunk
+) -> Callable[[], Vector] | None:
+    """Return the one call that answers the chunk, or None if its points are asked one by one."""
+    along, stacked, m = objective.along, objective.values, objective.n_outputs
+    start, stop = chunk.start, chunk.stop
+    if stacked is not None and is_batchable(plan, objective):
+        bases = [other.base for other in plan.queries[chunk.query :][start:stop]]
+        return lambda: as_values(stacked(np.stack(bases), query.sample), stop - start, m)
+    if query.directions is None or query.by_lookup:
+        return None
+    if along is not None:
+        is_base = query.with_base and start == 0
+        return None if is_base else lambda: _along(objective, query, start, stop)
+    if stacked is not None:
+        return lambda: as_values(stacked(query.points(start, stop), query.sample), stop - start, m)
+    return None
+
+
+def _along(objective: Objective, query: Query, start: int, stop: int) -> Vector:
+    assert objective.along is not None, "only a sparse-aware objective comes here"  # noqa: S101
+    parts = []
+    for indices, offsets in query.offsets(start, stop):
+        where = indices
+        if where is None:
+            where = np.broadcast_to(np.arange(query.base.size), offsets.shape)
+        values = objective.along(query.base, where, offsets, query.sample)
+        parts.append(as_values(values, len(offsets), objective.n_outputs))
+    return np.concatenate(parts)
+
+
+def _point_by_point(
+    objective: Objective, query: Query, chunk: Chunk, points: Iterable[Vector] | None
+) -> ChunkValues:
+    """Return the values until the first point that fails."""
+    value, sample, m = objective.value, query.sample, objective.n_outputs
+    values = np.empty((chunk.n_points, m or 1))
+    points = query.each(chunk.start, chunk.stop) if points is None else points
+    for i, point in enumerate(points):
+        cause: Exception | None = None
+        try:
+            answer = value(point, sample)
+            # the usual case first: this line runs once per query
+            if isinstance(answer, float) and m is None and math.isfinite(answer):
+                values[i, 0] = answer
+                continue
+            values[i], reason = _checked(answer, m)
+        except KeyboardInterrupt as stop:
+            stop.points_spent = i + 1  # type: ignore[attr-defined]
+            raise
+        except AnswerShapeError:
+            raise
+        except Exception as error:
+            values[i], reason, cause = math.nan, raised(error), error
+        if reason is not None:
+            until = Chunk(chunk.query, chunk.start, chunk.start + i + 1)
+            return ChunkValues(chunk=until, values=values[: i + 1], error=reason, cause=cause)
+    return ChunkValues(chunk=chunk, values=values)
+
+
+def _checked(answer: Any, n_outputs: int | None) -> tuple[float | Vector, str | None]:
+    """Return a number or a row of outputs, NaN where it is not finite, and why it has failed."""
+    if n_outputs is None:
+        reason = why_invalid(answer)
+        return (math.nan if reason else float(answer)), reason
+    (row,) = as_values(np.asarray(answer)[np.newaxis], 1, n_outputs)
+    finite = np.isfinite(row)
+    reason = None if finite.any() else f"the function returned {row}"
+    return np.where(finite, row, np.nan), reason
+
+
+def _with_gradient(objective: Objective, query: Query, part: ChunkValues) -> ChunkValues:
+    """Add the gradient, where the query wants one and its base point has a value."""
+    chunk = part.chunk
+    if not query.gradient or objective.gradient is None or chunk.start > 0 or part.error:
+        return part
+    try:
+        slope = objective.gradient(query.base.copy(), query.sample)
+        gradient = as_gradient(slope, query.base.shape)
+    except AnswerShapeError:
+        raise
+    except Exception as error:
+        return ChunkValues(chunk=chunk, values=part.values, error=raised(error), cause=error)
+    if not np.isfinite(gradient).all():
+        reason = "the gradient has entries that are not finite"
+        return ChunkValues(chunk=chunk, values=part.values, error=reason)
+    return ChunkValues(chunk=chunk, values=part.values, gradient=gradient)

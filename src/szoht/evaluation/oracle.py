@@ -1,0 +1,252 @@
+"""Plan -> answers: has the chunks evaluated, and decides what becomes of those that fail."""
+
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import repeat
+from types import MappingProxyType
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from szoht.core.algorithm import Algorithm
+from szoht.core.objective import Call, Objective
+from szoht.core.query import STACK_VALUES, Answer, Plan, Query
+from szoht.core.sparse_vector import SparseVector
+from szoht.core.validation import check_choice, check_integer
+from szoht.errors import (
+    AnswerShapeError,
+    CapabilityError,
+    ExecutorError,
+    IdleWorkersWarning,
+    warn,
+)
+from szoht.evaluation.chunks import Chunk, ChunkValues, first_points, merge, split
+from szoht.evaluation.evaluate import evaluate_chunk, failed_chunk
+from szoht.evaluation.executors.scheduler import Scheduler
+from szoht.types import Vector
+
+__all__ = ["OnChunk", "OnError", "Oracle", "PointFailure", "check_capabilities"]
+
+OnError: TypeAlias = Literal["stop", "skip", "raise"]
+
+OnChunk: TypeAlias = Callable[[ChunkValues], None]
+"""Told about every newly evaluated chunk, before its values are used."""
+
+Evaluated: TypeAlias = Generator[tuple[ChunkValues, int], None, None]
+"""Values, each with the number of points of the plan that were spent until then."""
+
+NOTHING: Mapping[Chunk, ChunkValues] = MappingProxyType({})
+
+
+class PointFailure(Exception):  # noqa: N818  (control flow inside the library, never the user's)
+    """A point was not answered by a finite real number, and the run is to stop.
+
+    ``index`` is the point's place in the plan, ``spent`` how many points had been evaluated.
+    """
+
+    def __init__(
+        self, *, index: int, spent: int, point: Vector, reason: str, cause: Exception | None = None
+    ) -> None:
+        self.index = index
+        self.spent = spent
+        self.point = point
+        self.reason = reason
+        self.cause = cause
+        super().__init__(reason)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oracle:
+    """Answers plans with an objective.
+
+    Points are built where they are evaluated and not earlier. A sparse-aware objective gets sparse
+    offsets, a vectorized one gets stacks of dense points, a plain one gets one fresh point at a
+    time.
+
+    Parameters
+    ----------
+    objective : Objective
+        The function and its capabilities.
+    on_error : {"stop", "skip", "raise"}
+        A point that fails ends the run, or becomes NaN, or its exception is raised.
+    chunk_size : int, optional
+        Points per call of a vectorized or sparse-aware function.
+    scheduler : Scheduler, optional
+        Has the chunks evaluated by workers; without it they are evaluated here.
+    """
+
+    objective: Objective
+    on_error: OnError = "stop"
+    chunk_size: int | None = None
+    scheduler: Scheduler | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("on_error", self.on_error, get_args(OnError))
+        if self.chunk_size is not None:
+            check_integer("chunk_size", self.chunk_size, low=1)
+
+    def __call__(
+        self,
+        plan: Plan,
+        *,
+        known: Mapping[Chunk, ChunkValues] = NOTHING,
+        on_chunk: OnChunk | None = None,
+    ) -> list[Answer]:
+        """Evaluate every point of the plan.
+
+        Parameters
+        ----------
+        plan : Plan
+            What to evaluate.
+        known : mapping of Chunk to ChunkValues
+            Chunks that were evaluated before and are not evaluated again.
+        on_chunk : callable, optional
+            ``on_chunk(values)`` is called in this thread for each newly evaluated chunk as soon as
+            it arrives and before its values are used. A chunk that ends the run is not handed over.
+        """
+        by_query = self.scheduler is None and on_chunk is None and not known
+        chunks = split(plan, self.objective, self.chunk_size, by_query=by_query)
+        parts = [known[chunk] for chunk in chunks if chunk in known] if known else []
+        missing = [chunk for chunk in chunks if chunk not in known] if known else chunks
+        evaluate = self._evaluate_here if self.scheduler is None else self._schedule
+        with closing(evaluate(plan, missing)) as arriving:
+            for part, spent in arriving:
+                if part.error is not None:
+                    self._handle_failure(plan, part, spent)
+                if on_chunk is not None:
+                    on_chunk(part)
+                parts.append(part)
+        return merge(plan, parts)
+
+    def warn_of_idle_workers(self, plan: Plan) -> None:
+        """Warn if a whole estimate goes to the function, and so to one worker, in one call."""
+        if plan.n_points > 1 and len(split(plan, self.objective, self.chunk_size)) == 1:
+            warn(
+                f"The function takes all {plan.n_points} points of the first plan in one call, so "
+                "that one worker has everything to do. Pass a smaller `chunk_size`.",
+                IdleWorkersWarning,
+            )
+
+    def _evaluate_here(self, plan: Plan, chunks: Sequence[Chunk]) -> Evaluated:
+        spent = plan.n_points - sum(chunk.n_points for chunk in chunks)
+        plain = self.objective.values is None and self.objective.along is None
+        stacks = _shared_stacks(plan, chunks) if plain else repeat(None, len(chunks))
+        for chunk, stack in zip(chunks, stacks, strict=True):
+            rest, points = chunk, stack
+            while rest.n_points > 0:
+                try:
+                    part = evaluate_chunk(self.objective, plan, rest, points)
+                except KeyboardInterrupt as stop:
+                    begun = getattr(stop, "points_spent", rest.n_points)
+                    stop.points_spent = spent + begun  # type: ignore[attr-defined]
+                    raise
+                spent += part.chunk.n_points
+                yield part, spent
+                # a point that failed was the last one, and is skipped
+                rest, points = Chunk(chunk.query, part.chunk.stop, chunk.stop), None
+
+    def _schedule(self, plan: Plan, chunks: Sequence[Chunk]) -> Evaluated:
+        assert self.scheduler is not None, "nothing is scheduled without workers"  # noqa: S101
+        with closing(self.scheduler.execute(plan, chunks)) as execution:
+            try:
+                for part in execution:
+                    yield part, execution.n_issued
+            except ExecutorError as error:
+                if not self.scheduler.has_answered:
+                    raise  # the workers never worked, so there is nothing to keep
+                lost = failed_chunk(chunks[0], self.objective, str(error), error)
+                self._handle_failure(plan, lost, execution.n_issued, skippable=False)
+
+    def _handle_failure(
+        self, plan: Plan, part: ChunkValues, spent: int, *, skippable: bool = True
+    ) -> None:
+        """Return if a failed chunk is to be skipped, else raise."""
+        assert part.error is not None, "only failures come here"  # noqa: S101
+        if self.on_error == "skip" and skippable:
+            return
+        if self.on_error == "raise" and part.cause is not None:
+            raise part.cause
+        chunk, failed = part.chunk, part.failed
+        place = chunk.start + (int(np.argmax(failed)) if failed.any() else 0)
+        raise PointFailure(
+            index=first_points(plan)[chunk.query] + place,
+            spent=spent,
+            point=_point(plan, chunk.query, place),
+            reason=part.error,
+            cause=part.cause,
+        )
+
+
+def _shared_stacks(plan: Plan, chunks: Sequence[Chunk]) -> Iterator[Iterable[Vector] | None]:
+    """Yield the point of each chunk of one point, built in stacks to share the overhead."""
+    query, first, stack = -1, 0, np.empty((0, 0))
+    for chunk in chunks:
+        asked = plan.queries[chunk.query]
+        if chunk.n_points > 1 or asked.n_points == 1:
+            yield None
+            continue
+        if chunk.query != query or not first <= chunk.start < first + len(stack):
+            query, first = chunk.query, chunk.start
+            stack = asked.points(first, first + max(1, STACK_VALUES // asked.base.size))
+        yield stack[chunk.start - first : chunk.start - first + 1]
+
+
+def _point(plan: Plan, i: int, place: int) -> Vector:
+    """Return a point afresh, since the function may have changed its own."""
+    query = plan.queries[i]
+    if place >= query.n_points:  # a stack of single points
+        return plan.queries[i + place].base
+    point: Vector = query.points(place, place + 1)[0]
+    return point
+
+
+def check_capabilities(objective: Objective, algorithm: Algorithm, plan: Plan) -> None:
+    """Find what the algorithm needs and the objective lacks, before the first query."""
+    for power in sorted(algorithm.requires):
+        if getattr(objective, power, None) is None:
+            raise CapabilityError(
+                f"{algorithm!r} needs the objective's `{power}`, and the objective has none. "
+                f"Pass `{power}=...`, or choose a zeroth-order method such as 'szoht'."
+            )
+    sampled = plan.queries[0].sample is not None
+    if objective.stochastic and not sampled:
+        raise CapabilityError(
+            "The objective takes a sample, and the algorithm's sampler draws none. Use the "
+            "sampler Minibatch(size=...) for a finite sum, or Seeds() for a simulator."
+        )
+    if sampled and not objective.stochastic:
+        raise CapabilityError(
+            "The algorithm's sampler draws samples, and the objective takes none. Use the sampler "
+            "Full(), or pass `stochastic=True` with a function `fun(x, sample)`."
+        )
+    if objective.values is not None:
+        _check_dense(plan.queries[0])
+        _try_empty_stack(objective.values, plan.queries[0])
+
+
+def _check_dense(query: Query) -> None:
+    if isinstance(query.base, SparseVector):
+        raise CapabilityError(
+            "`x0` is sparse, and a vectorised function takes a dense stack of points. Pass `x0` as "
+            "an array; or drop `vectorized=True` (`values`) and give `along`, which answers many "
+            "points at once."
+        )
+
+
+def _try_empty_stack(values: Call, query: Query) -> None:
+    """Show a wrong shape before anything is spent: no points must give no values."""
+    empty = np.empty((0, query.base.size))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            shape = np.shape(values(empty, query.sample))
+    except Exception:
+        return  # a function may well refuse an empty stack; that proves nothing
+    if shape != (0,):
+        raise AnswerShapeError(
+            "`fun` was declared vectorised, so a stack of shape (m, d) must give values of shape "
+            f"(m,); a stack of shape (0, {query.base.size}) gave shape {shape}. Return one value "
+            "per row, or drop `vectorized=True`."
+        )

@@ -1,0 +1,265 @@
+"""Programs as objectives: x goes out as a file or on standard input, the value comes back."""
+
+import io
+import json
+import math
+import os
+import select
+import shlex
+import shutil
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from szoht.core.validation import check_choice, check_real
+from szoht.errors import ParameterError, ParameterTypeError, ProgramError
+from szoht.evaluation.program_folders import PID_FILE, TaskCancelled, is_cancelled, program_folder
+from szoht.types import Sample, Vector
+
+if TYPE_CHECKING:
+    import subprocess
+
+__all__ = ["Format", "Program", "as_json_point"]
+
+Format: TypeAlias = Literal["json", "npy"]
+
+STDERR_BYTES = 4096
+"""How much of the end of a program's standard error is kept."""
+
+ANSWER_BYTES = 2**16
+"""How much of the end of its answer is read."""
+
+START = 'echo $$ > "$0" && exec "$@"'
+"""Leaves word of the process group before the program begins, so that it can always be ended."""
+
+ASK_SECONDS = 0.25
+"""How often a cluster is asked whether the task of a running program was cancelled."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """A function that runs a program, once for each point.
+
+    Parameters
+    ----------
+    command : str or sequence of str
+        The program and its arguments. A string is split as a shell would split it, but no shell
+        ever reads it. ``{input}`` in an argument becomes the path of a file that holds x; without
+        it x comes on standard input. ``{output}`` becomes the path at which the program leaves
+        the value; without it the value is read from standard output.
+    input : {"json", "npy"}
+        ``{"x": [...]}``, or an array in NumPy's format.
+    sparse : bool
+        JSON with the non-zeros only: ``{"dim": d, "indices": [...], "values": [...]}``.
+    output : {"json", "npy"}
+        The value is a number, or JSON with the number under "value": all of the output, or its
+        last line. Or an array of one entry in NumPy's format.
+    timeout : float, optional
+        Seconds after which the program and whatever it started are killed, > 0.
+
+    Examples
+    --------
+    >>> import sys
+    >>> import numpy as np
+    >>> code = "import json, sys; print(sum(v * v for v in json.load(sys.stdin)['x']))"
+    >>> Program(command=[sys.executable, "-c", code])(np.array([3.0, 4.0]))
+    25.0
+
+    Notes
+    -----
+    A timeout, an exit status other than zero and an answer that is not a number raise
+    `ProgramError`, with the end of the program's standard error. A stochastic program finds its
+    integers under "sample".
+
+    A program is the leader of a session of its own. When it ends, when the run is interrupted or
+    its task timed out, and when the process that started it dies, all processes of its process
+    group are killed and its temporary folder is removed. On Windows only the program itself is
+    killed, and not if the process that started it dies.
+    """
+
+    command: Sequence[str] | str
+    input: Format = "json"
+    sparse: bool = False
+    output: Format = "json"
+    timeout: float | None = field(default=None, repr=False)  # no part of what is computed
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "command", _arguments(self.command))
+        check_choice("input", self.input, get_args(Format))
+        check_choice("output", self.output, get_args(Format))
+        if self.sparse and self.input != "json":
+            raise ParameterError("`sparse` needs input='json'; got sparse=True with input='npy'.")
+        if self.timeout is not None:
+            check_real("timeout", self.timeout, low=0, open_low=True)
+
+    def __call__(self, x: Vector, sample: Sample = None) -> float:
+        """Return the value that the program gives at ``x``."""
+        if sample is not None and self.input == "npy":
+            raise ParameterError("a stochastic program needs input='json'; got input='npy'.")
+        with program_folder() as folder:
+            source, answer = folder / f"x.{self.input}", folder / f"value.{self.output}"
+            source.write_bytes(self._written(x, sample))
+            self._run(folder, source, answer)
+            return self._read(answer if self._answers_in_file else folder / "stdout", folder)
+
+    @property
+    def _answers_in_file(self) -> bool:
+        return any("{output}" in argument for argument in self.command)
+
+    def _written(self, x: Vector, sample: Sample) -> bytes:
+        if self.input == "json":
+            return json.dumps(as_json_point(x, sample, sparse=self.sparse)).encode()
+        file = io.BytesIO()
+        np.save(file, x, allow_pickle=False)
+        return file.getvalue()
+
+    def _run(self, folder: Path, source: Path, answer: Path) -> None:
+        import subprocess  # noqa: PLC0415  (slow to import)
+
+        paths = {"{input}": str(source), "{output}": str(answer)}
+        arguments = [_substituted(argument, paths) for argument in self.command]
+        if shutil.which(arguments[0]) is None:
+            reason = f"the program {arguments[0]} cannot be started: there is no such program"
+            raise ProgramError(reason, "")
+        if os.name == "posix":
+            arguments = ["/bin/sh", "-c", START, str(folder / PID_FILE), *arguments]
+        # files instead of pipes: no output is too long, and no grandchild can keep us waiting
+        with (
+            source.open("rb") as stdin,
+            (folder / "stdout").open("wb") as stdout,
+            (folder / "stderr").open("wb") as stderr,
+        ):
+            process = subprocess.Popen(  # noqa: S603  (the user's text is an argument, not code)
+                arguments, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True
+            )
+            try:
+                code = _wait(process, self.timeout)
+            except subprocess.TimeoutExpired as error:
+                reason = f"the program took longer than {self.timeout:g} seconds"
+                raise ProgramError(reason, _tail(folder / "stderr")) from error
+            finally:
+                if process.returncode is None:
+                    _kill(process)
+        if code != 0:
+            raise ProgramError(f"the program ended with {_ending(code)}", _tail(folder / "stderr"))
+
+    def _read(self, answer: Path, folder: Path) -> float:
+        try:
+            value = _npy(answer) if self.output == "npy" else _number(answer)
+        except (OSError, ValueError, TypeError, KeyError, EOFError) as error:
+            shown = _tail(answer, 80) if answer.exists() and self.output == "json" else error
+            reason = f"the program's answer is not a number: {shown!r}"
+            raise ProgramError(reason, _tail(folder / "stderr")) from error
+        if not math.isfinite(value):
+            raise ProgramError(f"the program answered {value}", _tail(folder / "stderr"))
+        return value
+
+
+def as_json_point(x: Vector, sample: Sample, *, sparse: bool) -> dict[str, Any]:
+    """Return a point as JSON holds it: all entries, or the non-zeros and where they are.
+
+    >>> as_json_point(np.array([0.0, 1.5]), None, sparse=True)
+    {'dim': 2, 'indices': [1], 'values': [1.5]}
+    """
+    point: dict[str, Any] = {"x": x.tolist()}
+    if sparse:
+        support = np.flatnonzero(x)
+        point = {"dim": x.size, "indices": support.tolist(), "values": x[support].tolist()}
+    return point if sample is None else point | {"sample": sample.tolist()}
+
+
+def _arguments(command: object) -> tuple[str, ...]:
+    if isinstance(command, str):
+        try:
+            command = shlex.split(command)
+        except ValueError as error:
+            raise ParameterError(f"`command` cannot be split: {error}; got {command!r}.") from error
+    if not isinstance(command, Sequence) or not all(isinstance(part, str) for part in command):
+        raise ParameterTypeError(f"`command` must be a string or several; got {command!r}.")
+    if not command:
+        raise ParameterError(f"`command` must name a program; got {command!r}.")
+    return tuple(command)
+
+
+def _substituted(argument: str, paths: dict[str, str]) -> str:
+    for placeholder, path in paths.items():
+        argument = argument.replace(placeholder, path)
+    return argument
+
+
+def _wait(process: "subprocess.Popen[bytes]", timeout: float | None) -> int:
+    """Wait for a program, but not longer than ``timeout``, and only while its task is wanted."""
+    cancelled = is_cancelled()
+    if timeout is None and cancelled is None:
+        return process.wait()
+    deadline = None if timeout is None else time.monotonic() + timeout
+    while not _ended_within(process, ASK_SECONDS, deadline):
+        if cancelled is not None and cancelled():
+            raise TaskCancelled
+        if deadline is not None and time.monotonic() >= deadline:
+            break
+    return process.wait(0.0)
+
+
+def _ended_within(
+    process: "subprocess.Popen[bytes]", seconds: float, deadline: float | None
+) -> bool:
+    if deadline is not None:
+        seconds = max(0.0, min(seconds, deadline - time.monotonic()))
+    if hasattr(os, "pidfd_open"):  # wakes up at once, where `wait` sleeps up to 50 ms too long
+        file = os.pidfd_open(process.pid)
+        try:
+            poll = select.poll()
+            poll.register(file, select.POLLIN)
+            return bool(poll.poll(1e3 * seconds))
+        finally:
+            os.close(file)
+    import subprocess  # noqa: PLC0415
+
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """End a program that still runs, and whatever it started."""
+    if os.name == "posix":
+        os.killpg(process.pid, signal.SIGKILL)  # not reaped yet, so the number is still its own
+    else:
+        process.kill()
+    process.wait()
+
+
+def _ending(code: int) -> str:
+    return f"exit status {code}" if code > 0 else f"signal {-code}"
+
+
+def _npy(path: Path) -> float:
+    return float(np.load(path, allow_pickle=False).item())
+
+
+def _number(path: Path) -> float:
+    text = _tail(path, ANSWER_BYTES).strip()
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        answer = json.loads(text.splitlines()[-1] if text else "")
+    if isinstance(answer, dict):
+        answer = answer["value"]
+    if isinstance(answer, bool) or not isinstance(answer, int | float):
+        raise TypeError(answer)
+    return float(answer)
+
+
+def _tail(path: Path, size: int = STDERR_BYTES) -> str:
+    with path.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(max(0, file.tell() - size))
+        return file.read().decode(errors="replace")

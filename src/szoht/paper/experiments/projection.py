@@ -1,0 +1,95 @@
+"""Appendix "Projection of the gradient estimator": a sphere of estimates, and its shadow on F."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from szoht.paper.experiment import (
+    Drawing,
+    Experiment,
+    Job,
+    Measured,
+    Results,
+    Scale,
+    Table,
+)
+from szoht.paper.measuring import over_seeds
+from szoht.reporting.theory_figures import estimates, estimator_figure
+from szoht.theory import estimate_sphere
+
+__all__ = ["EXPERIMENT"]
+
+GRADIENT = (1.0, 0.6, 0.8)
+COUNTS = {True: (1, 100, 1000, 20_000), False: (1, 100, 10_000, 1_000_000)}
+
+
+def _jobs(scale: Scale) -> Sequence[Job]:
+    return [
+        Job(
+            experiment="projection",
+            curve="estimates",
+            settings={"gradient": list(GRADIENT), "counts": list(COUNTS[scale.quick])},
+            seed=seed,
+            cost=0.1 if scale.quick else 0.5,
+        )
+        for seed in scale.runs(quick=3, full=5)
+    ]
+
+
+def _run(settings: Mapping[str, Any], seed: int) -> Table:
+    """Return, for each number of directions, how far estimates are from sphere and gradient."""
+    gradient = np.array(settings["gradient"])
+    rows = [_row(gradient, n, seed) for n in settings["counts"]]
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def _row(gradient: Any, n: int, seed: int) -> dict[str, float]:
+    cloud = estimates(gradient, n_dir=n, seed=seed)
+    centre, radius = estimate_sphere(gradient)
+    errors = cloud - gradient
+    whole, part = (float(np.sqrt((e**2).sum(axis=1).mean())) for e in (errors, errors[:, :2]))
+    return {
+        "directions": float(n),
+        "off_sphere": float(np.abs(np.linalg.norm(cloud - centre, axis=1) / radius - 1).max()),
+        "error": whole,
+        "error_on_f": part,
+        "relative_error": whole / float(np.linalg.norm(gradient)),
+        "relative_error_on_f": part / float(np.linalg.norm(gradient[:2])),
+        # a uniform law on the sphere has 1/4 of its mass nearer to 0 than the radius (Archimedes)
+        "near_zero": float((np.linalg.norm(cloud, axis=1) <= radius).mean()),
+    }
+
+
+def _figures(results: Results) -> Mapping[str, Drawing]:
+    most = int(results.columns("estimates", "directions")[0][-1])
+    caption = (
+        "The gradient, its estimates along one direction each, and their projections on F, the "
+        f"plane z = 0: one direction, and {most} of them."
+    )
+    return {"sphere": Drawing(figure=estimator_figure(n_dir=(1, most)), caption=caption)}
+
+
+def _last(results: Results, column: str) -> Measured:
+    """Return a column at the largest number of directions."""
+    return over_seeds(np.array([c[-1] for c in results.columns("estimates", column)]))
+
+
+def _ratio(results: Results, upper: str, lower: str) -> Measured:
+    """Return the ratio of two columns at the largest number of directions."""
+    pairs = zip(
+        results.columns("estimates", upper), results.columns("estimates", lower), strict=True
+    )
+    return over_seeds(np.array([a[-1] / b[-1] for a, b in pairs]))
+
+
+EXPERIMENT = Experiment(
+    name="projection",
+    title="Gradient estimates and their projections",
+    where='Appendix "Projection of the gradient estimator onto a sparse support", its figure',
+    about="Estimates of a gradient in three dimensions, full supports, mu to 0.",
+    jobs=_jobs,
+    run=_run,
+    figures=_figures,
+    measures={"last": _last, "ratio": _ratio},
+)

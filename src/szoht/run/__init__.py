@@ -1,0 +1,1 @@
+"""A run from start to result: `minimize`, `AskTell`, `resume`, limits, callbacks."""

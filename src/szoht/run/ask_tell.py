@@ -1,0 +1,410 @@
+"""`AskTell`: the loop turned inside out, for people who evaluate points themselves."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from szoht.algorithms import build
+from szoht.algorithms.composite import check_sparse
+from szoht.core.algorithm import Algorithm, State
+from szoht.core.clock import Clock
+from szoht.core.directions import Directions
+from szoht.core.memory import raise_mmap_threshold
+from szoht.core.operator import Operator
+from szoht.core.query import Answer, Plan, one_point
+from szoht.core.random import as_seed
+from szoht.core.sparse_vector import as_point
+from szoht.core.validation import check_choice
+from szoht.errors import (
+    BudgetError,
+    EvaluationError,
+    ExecutorError,
+    NonFiniteError,
+    ParameterError,
+    RunFinishedError,
+)
+from szoht.evaluation.evaluate import as_gradient, as_values
+from szoht.evaluation.oracle import OnError
+from szoht.result import (
+    Counts,
+    Failure,
+    Progress,
+    Result,
+    Status,
+    count_failures,
+    finite_only,
+    first_failure,
+)
+from szoht.run.callbacks import Callback, Recorder, as_callbacks, call_all
+from szoht.run.rounding import RoundingGuard
+from szoht.run.start import feasible_start
+from szoht.stopping import Rule, join_limits
+from szoht.types import Vector
+
+__all__ = ["AskTell"]
+
+DEFAULT_QUERIES = 10_000
+DEFAULT_PLANS = 100
+
+
+class AskTell:
+    """A run that asks for values instead of calling a function.
+
+    ``ask`` gives a plan, the same one until ``tell`` has been given its values; the iterates are
+    bit for bit those of `minimize` with the same parameters.
+
+    Parameters
+    ----------
+    x0, k, constraint, method, options, rng, on_error, callback, monitor
+        As in `minimize`.
+    max_queries, max_iterations, max_seconds, target, stop
+        As in `minimize`.
+    n_samples : int, optional
+        The number of components of a finite sum, for a ``method`` that draws minibatches.
+    stochastic : bool
+        Whether values depend on the sample that each query of a plan carries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> run = AskTell(np.zeros(50), k=1, max_queries=300, rng=0)
+    >>> while not run.done:
+    ...     points = run.ask().points()
+    ...     run.tell(((points - np.eye(50)[7]) ** 2).sum(axis=1))
+    >>> run.result.support
+    array([7])
+    """
+
+    def __init__(
+        self,
+        x0: ArrayLike,
+        *,
+        k: int | None = None,
+        constraint: Operator | None = None,
+        method: str | Algorithm = "auto",
+        options: Mapping[str, Any] | None = None,
+        max_queries: int | None = None,
+        max_iterations: int | None = None,
+        max_seconds: float | None = None,
+        target: float | None = None,
+        stop: Rule | None = None,
+        rng: int | np.random.Generator | np.random.SeedSequence | None = None,
+        n_samples: int | None = None,
+        stochastic: bool = False,
+        on_error: OnError = "stop",
+        callback: Callback | Iterable[Callback] | None = None,
+        monitor: Callable[[Vector], float] | None = None,
+    ) -> None:
+        raise_mmap_threshold()
+        start = as_point("x0", x0)
+        self.algorithm = build(
+            method,
+            x0=start,
+            k=k,
+            constraint=constraint,
+            options=options,
+            n_samples=n_samples,
+            stochastic=stochastic,
+            max_queries=_known_budget(max_queries, max_iterations, max_seconds, stop),
+        )
+        check_sparse(self.algorithm, start)
+        self.algorithm.operator.check(start.size)
+        start = feasible_start(start, self.algorithm.operator)
+        self.seed = as_seed(rng)
+        check_choice("on_error", on_error, get_args(OnError))
+        self.on_error: OnError = on_error
+        self._recorder = Recorder(start, monitor)
+        self._callbacks: tuple[Callback, ...] = (self._recorder, *as_callbacks(callback))
+        self._clock = Clock()
+        self._counts = self._shown = Counts()
+        self._failure: Failure | None = None
+        self._status = Status.RUNNING
+        self._ending: Status | None = None
+        self._rounding = RoundingGuard()
+        self._state: State = self.algorithm.init(start, seed=self.seed, n_samples=n_samples)
+        self._directions: Directions | None = None
+        self._plan: Plan = self._prepare(self.algorithm.ask(self._state))
+        self._rule = join_limits(
+            max_queries=max_queries,
+            max_iterations=max_iterations,
+            max_seconds=max_seconds,
+            target=target,
+            stop=stop,
+            default=max(DEFAULT_QUERIES, DEFAULT_PLANS * self._plan.cost),
+        )
+        self._check = self._rule.begin()
+        self._needed = self._cost_with_reserve(self._plan)
+        if not self._rule.affords(self.progress, self._needed):
+            raise BudgetError(
+                f"`max_queries` must pay for one plan of the algorithm, {self._needed} queries; "
+                f"got max_queries={self.query_limit}. Raise it, or lower the number of directions "
+                "`q`."
+            )
+
+    @property
+    def query_limit(self) -> int | None:
+        """The largest number of queries that will be spent, if they are limited."""
+        return self._rule.query_limit
+
+    @property
+    def done(self) -> bool:
+        """Whether the run has ended."""
+        return self._status is not Status.RUNNING
+
+    @property
+    def state(self) -> State:
+        """The algorithm's state, immutable."""
+        return self._state
+
+    @property
+    def progress(self) -> Progress:
+        """Where the run stands, immutable."""
+        state = self._state
+        return Progress(
+            iteration=state.iteration,
+            counts=self._counts,
+            x=state.x,
+            value=math.nan if state.measured is None else state.measured.value,
+            best=state.best,
+            seconds=self._clock.seconds,
+        )
+
+    @property
+    def clock(self) -> Clock:
+        """The stopwatch of the run."""
+        return self._clock
+
+    def ask(self) -> Plan:
+        """Return what to evaluate next; the same plan until its values are told."""
+        if self.done:
+            raise RunFinishedError(f"The run has ended: {self._status.text} See `result`.")
+        return self._plan
+
+    def tell(self, values: ArrayLike, gradient: ArrayLike | None = None) -> None:
+        """Take the values of the plan last asked, in the order of its points.
+
+        Parameters
+        ----------
+        values : array of shape (n_points,)
+            A point that could not be evaluated is NaN; ``on_error`` says what happens then.
+        gradient : array of shape (d,), optional
+            The gradient at the plan's base point, for first-order methods.
+        """
+        plan = self.ask()
+        flat = as_values(values, plan.n_points)
+        slope = None if gradient is None else as_gradient(gradient, self._state.x.shape)
+        if slope is None and any(query.gradient for query in plan.queries):
+            raise ParameterError("`gradient` must be given: this plan asks for one; got None.")
+        self.receive(plan.answered(flat, slope))
+
+    def receive(self, answers: Sequence[Answer]) -> None:
+        """Take the answers of the plan last asked; `tell` for callers that have `Answer`s."""
+        plan = self.ask()
+        failed = first_failure(plan, answers, self._counts.points)
+        if failed is not None and self.on_error != "skip":
+            self.fail(failed, spent=plan.n_points)
+            return
+        failures = count_failures(plan, answers)
+        self._spend(plan, plan.n_points, failures)
+        if failures:
+            answers = finite_only(answers)
+        iteration = self._state.iteration
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._state = self.algorithm.tell(self._state, plan, answers)
+        except NonFiniteError:
+            self._end(Status.DIVERGED)
+            return
+        except EvaluationError as error:
+            self._failure = Failure(query=1, point=self._state.x, reason=str(error).rstrip("."))
+            self._end(Status.FAILED)
+            return
+        wanted = None
+        try:
+            self._rounding.look(self._state)
+            moved = self._state.iteration > iteration or self._ending is not None
+            wanted = Status.CALLBACK if moved and self._notify() else None
+        finally:  # a callback that raises leaves a run that can go on
+            self._go_on(wanted)
+
+    def fail(self, failure: Failure, *, spent: int) -> None:
+        """End the run because a point could not be evaluated; ``spent`` points were."""
+        if self.on_error == "raise":
+            raise EvaluationError(str(failure)) from failure.exception
+        self._failure = failure
+        self._spend(self._plan, spent, 1)
+        self._end(Status.FAILED)
+
+    def interrupt(self, *, spent: int = 0, status: Status = Status.INTERRUPTED) -> None:
+        """End the run where it stands; ``spent`` points of the plan were evaluated in vain."""
+        if not self.done:
+            self._spend(self._plan, spent, 0)
+            self._end(status)
+
+    @property
+    def result(self) -> Result:
+        """The outcome so far; while the run goes on its status is RUNNING."""
+        status = self._status
+        solution = self.algorithm.solution(self._state)
+        if status is Status.TARGET and self._state.best is not None:
+            solution = self._state.best  # whatever the algorithm stands for, this is the hit
+        reached = status in (Status.TARGET, Status.STALLED, Status.CONVERGED)
+        ended_as_asked = reached or (status.limit and not self._rule.has_target)
+        return Result(
+            x=solution.x,
+            fun=solution.value,
+            nfev=self._counts.queries,
+            njev=self._counts.gradients,
+            nit=self._state.iteration,
+            success=ended_as_asked and math.isfinite(solution.value),
+            status=status,
+            message=self._message(status),
+            counts=self._counts,
+            seconds=self._clock.seconds,
+            seed=self.seed,
+            method=repr(self.algorithm),
+            history=self._recorder.history,
+            failure=self._failure,
+            explain=self._state.explanation,
+            path=self._state.path,
+            measured=solution.exact,
+            fun_error=solution.error,
+            evidence=self._state.evidence,
+        )
+
+    def _message(self, status: Status) -> str:
+        """Say why the run ended, and what one may do about it."""
+        if self._failure is not None:
+            by_executor = isinstance(self._failure.exception, ExecutorError)
+            remedy = "" if by_executor or self.on_error == "skip" else status.remedy
+            return f"{status.text} {self._failure} {remedy}".strip()
+        limit = self.query_limit
+        left = 0 if limit is None else limit - self._counts.queries
+        if status is Status.QUERIES and left > 0:
+            return (
+                f"The next step needs {self._needed} queries, and {left} of {limit} are left. "
+                f"{status.remedy}"
+            )
+        return status.message
+
+    def _go_on(self, status: Status | None) -> None:
+        """Decide what comes next: another plan, a last measurement, or the end."""
+        if self._ending is not None:
+            self._end(self._ending)
+            return
+        if self._state.finished:
+            self._end(self._over())
+            return
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                plan = self.algorithm.ask(self._state)
+        except NonFiniteError:
+            self._end(Status.DIVERGED)
+            return
+        self._needed = self._cost_with_reserve(plan)
+        status = status or self._check(self.progress, self._needed)
+        if status is None:
+            self._plan = self._prepare(plan)
+            return
+        if status is Status.TARGET and not self._best_is_exact:
+            status = self._verify(plan)
+            if status is None:
+                return
+        last = self._final_plan(status)
+        if last is not None and self._rule.affords(self.progress, last.cost):
+            self._plan, self._ending = last, status
+        else:
+            self._end(status)
+
+    def _cost_with_reserve(self, plan: Plan) -> int:
+        """Return what must be affordable to start a plan: the final measurement stays possible."""
+        reserve = getattr(self.algorithm, "reserve", None)
+        return plan.cost + (0 if reserve is None else int(reserve(self._state)))
+
+    def _final_plan(self, status: Status) -> Plan | None:
+        """Return what is measured last: after a time limit only a solution without a value."""
+        timely = status is not Status.SECONDS or not self.algorithm.solution(self._state).exact
+        return (
+            self.algorithm.final_plan(self._state) if status.measures_solution and timely else None
+        )
+
+    def _verify(self, plan: Plan) -> Status | None:
+        """Measure a point whose inferred value reaches the target, before believing it."""
+        assert self._state.best is not None, "an inferred value has its point"  # noqa: S101
+        check = one_point(self._state.best.x, plan.queries[0].sample)
+        if not self._rule.affords(self.progress, check.cost):
+            return Status.QUERIES
+        self._plan = check
+        return None
+
+    @property
+    def _best_is_exact(self) -> bool:
+        return self._state.best is not None and self._state.best.exact
+
+    def _over(self) -> Status:
+        """Return why an algorithm ends by itself: it is done, or it never got a value."""
+        if self._state.best is not None:
+            return (
+                Status.CONVERGED if self._state.ending is None else Status[self._state.ending.name]
+            )
+        reason = "the objective cannot be evaluated at the start `x0`"
+        self._failure = Failure(query=1, point=self._state.x, reason=reason)
+        return Status.FAILED
+
+    def _prepare(self, plan: Plan) -> Plan:
+        for query in plan.queries:
+            if query.directions is not None:
+                query.directions.recycle(self._directions)
+                self._directions = query.directions
+        return plan
+
+    def _end(self, status: Status) -> None:
+        if status.limit and self._state.best is None and self._counts.failures:
+            self._failure = self._failure or Failure(
+                query=1, point=self._state.x, reason="no point could be evaluated"
+            )
+            status = Status.FAILED
+        if (status.limit or status is Status.CONVERGED) and self._best_is_exact:
+            # the last measurement may have reached the target after all
+            reached = self._rule.has_target and self._check(self.progress, 0) is Status.TARGET
+            status = Status.TARGET if reached else status
+        self._status = status
+        if self._counts != self._shown:  # a run may end in the middle of an iteration
+            self._notify()
+        self._clock.stop()
+
+    def _notify(self) -> bool:
+        """Call the callbacks off the clock; tell whether one of them wants to stop."""
+        progress = self.progress
+        self._shown = progress.counts
+        with self._clock.paused():
+            return call_all(self._callbacks, progress)
+
+    def _spend(self, plan: Plan, points: int, failures: int) -> None:
+        whole = points == plan.n_points
+        self._counts = self._counts.plus(
+            queries=plan.cost if whole else points * plan.queries[0].unit_cost,
+            points=points,
+            gradients=plan.gradients if whole else 0,
+            failures=failures,
+        )
+
+
+def _known_budget(
+    max_queries: int | None,
+    max_iterations: int | None,
+    max_seconds: float | None,
+    stop: Rule | None,
+) -> int | None:
+    """Return how many queries an algorithm that plans ahead may count on, None if unknown."""
+    limits = [max_queries, getattr(stop, "query_limit", None)]
+    given = [limit for limit in limits if isinstance(limit, int)]
+    if given:
+        return min(given)
+    limited = max_iterations is not None or max_seconds is not None
+    if limited or not (stop is None or getattr(stop, "has_target", False)):
+        return None
+    return DEFAULT_QUERIES

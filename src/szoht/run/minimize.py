@@ -1,0 +1,228 @@
+"""`minimize`: the one loop, over `AskTell` and the oracle."""
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent import futures
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from szoht.core.algorithm import Algorithm
+from szoht.core.objective import Call, HasValue, Objective, as_objective
+from szoht.core.operator import Operator
+from szoht.core.sparse_vector import as_point
+from szoht.evaluation.executors.base import Executor
+from szoht.evaluation.executors.config import resolve_executor
+from szoht.evaluation.oracle import OnError, Oracle, check_capabilities
+from szoht.evaluation.programs import Program
+from szoht.result import Result
+from szoht.run.ask_tell import AskTell
+from szoht.run.callbacks import Callback, ProgressBar, as_callbacks
+from szoht.run.loop import drive
+from szoht.stopping import Rule
+from szoht.store import Settings, StoreLike, opened
+from szoht.store.fingerprint import describe, fingerprint, place
+from szoht.types import Vector
+
+__all__ = ["minimize"]
+
+
+def minimize(
+    fun: Call | HasValue | Objective,
+    x0: ArrayLike,
+    *,
+    k: int | None = None,
+    constraint: Operator | None = None,
+    method: str | Algorithm = "auto",
+    options: Mapping[str, Any] | None = None,
+    max_queries: int | None = None,
+    max_iterations: int | None = None,
+    max_seconds: float | None = None,
+    target: float | None = None,
+    stop: Rule | None = None,
+    rng: int | np.random.Generator | np.random.SeedSequence | None = None,
+    vectorized: bool = False,
+    n_samples: int | None = None,
+    stochastic: bool = False,
+    gradient: Call | None = None,
+    along: Call | None = None,
+    on_error: OnError = "stop",
+    chunk_size: int | None = None,
+    workers: int | None = None,
+    executor: Executor | futures.Executor | None = None,
+    timeout: float | None = None,
+    retries: int | None = None,
+    min_fraction: float | None = None,
+    callback: Callback | Iterable[Callback] | None = None,
+    monitor: Callable[[Vector], float] | None = None,
+    progress: bool = False,
+    store: StoreLike | None = None,
+) -> Result:
+    """Minimise a black-box function under a sparsity constraint: min f(x), ||x||_0 <= k.
+
+    Parameters
+    ----------
+    fun : callable, or object with a method ``value(x, sample)``
+        ``fun(x) -> float``; see `as_objective` for objects.
+    x0 : array of shape (d,)
+        The start, finite; zeros are usual. Projected onto the constraint, with a warning, if
+        outside it. A `SparseVector` or SciPy sparse vector keeps the iterates sparse whatever d
+        is; ``fun`` then reads its argument by ``x[indices]``.
+    k : int
+        At most this many entries of x are non-zero, in [1, d]; short for
+        ``constraint=Sparse(k)``. If neither is given, the default method walks a path over k and
+        chooses the knee; see ``result.path``.
+    constraint : Operator
+        A set or penalty in place of ``Sparse(k)``, such as ``SparseBox(k, low, high)``.
+    method : str or Algorithm
+        A name in `szoht.algorithms.METHODS`, or an algorithm object, which then holds the
+        constraint itself. The default needs no parameters; ``result.explain`` says what it did.
+    options : dict
+        Parameters of the named method, such as ``{"q": 50, "mu": 1e-4}``.
+    max_queries : int
+        The budget, never exceeded. A point on a sample of size b costs b. Without any limit, the
+        larger of 10,000 queries and 100 plans.
+    max_iterations, max_seconds, target
+        Other limits, and the value at which to stop.
+    stop : Rule
+        Rules of `szoht.stopping` joined with ``|``, besides the limits above.
+    rng : None, int, Generator or SeedSequence
+        The same integer gives the same run, bit for bit. ``result.seed`` repeats any run.
+    vectorized : bool
+        ``fun`` takes points of shape (m, d) and returns (m,).
+    n_samples : int
+        ``fun(x, sample)`` is a mean over the components listed in ``sample``, of which there are
+        this many. Most methods draw minibatches of 32; the default solves on growing parts.
+    stochastic : bool
+        ``fun(x, sample)`` takes its noise from ``sample``, integers by default drawn by
+        ``Seeds()``. All points of one difference share one sample.
+    gradient : callable
+        ``gradient(x) -> (d,)``, for first-order methods.
+    along : callable
+        ``along(x, indices, offsets) -> (m,)``, for functions that know how to answer at x plus
+        sparse offsets; see `as_objective`.
+    on_error : {"stop", "skip", "raise"}
+        When f raises or returns something else than a finite real number: end the run with a
+        status, keeping all that was found; leave the point out, count it and go on; or raise.
+    chunk_size : int
+        Points per call of a vectorised function; by default as many as fit 4 MB.
+    workers : int
+        Evaluate on this many processes of this machine, -1 for one per processor. The iterates
+        stay the same, bit for bit. A script must then start the run below
+        ``if __name__ == "__main__":``.
+    executor : szoht.executors.Executor or concurrent.futures.Executor
+        Evaluate elsewhere: `szoht.executors.Threads`, `Processes`, `Dask`, `Ray`, or any pool of
+        `concurrent.futures`, which is not closed.
+    timeout : float
+        Seconds that a worker may take for one call of the function, > 0.
+    retries : int
+        How often a piece of work is tried again, elsewhere, when its worker died, hung past the
+        timeout or raised; 2 by default. After that ``on_error`` decides.
+    min_fraction : float
+        Go on when this share of the directions of an estimate has answered, in (0, 1]; the
+        estimate is rescaled. Gives up bit-identity; off by default.
+    callback : callable or several
+        ``callback(progress)`` after each iteration; returning True or raising StopIteration ends
+        the run. See `szoht.result.Progress`.
+    monitor : callable
+        ``monitor(x) -> float`` is recorded after each iteration, neither counted nor timed.
+    progress : bool
+        Show a live bar; needs the extra ``cli``.
+    store : path or Store
+        Keep the run in this file: every answer is on the disk before it is used, and `resume`
+        goes on from there. ``result.run`` is the run's name.
+
+    Returns
+    -------
+    Result
+        With ``x``, ``fun``, ``support``, ``nfev``, ``nit``, ``success``, ``status``, ``message``,
+        ``history`` and more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import szoht
+    >>> target = np.zeros(200)
+    >>> target[[7, 60, 150]] = [1.0, -0.5, 2.0]
+    >>> result = szoht.minimize(
+    ...     lambda x: float(((x - target) ** 2).sum()), np.zeros(200), k=3, max_queries=2_000, rng=0
+    ... )
+    >>> result.support
+    array([  7,  60, 150])
+    >>> result.nfev <= 2_000
+    True
+    """
+    objective = as_objective(
+        fun,
+        vectorized=vectorized,
+        n_samples=n_samples,
+        stochastic=stochastic,
+        gradient=gradient,
+        along=along,
+    )
+    config = resolve_executor(
+        workers=workers,
+        executor=executor,
+        timeout=timeout,
+        retries=retries,
+        min_fraction=min_fraction,
+    )
+    oracle = Oracle(objective=objective, on_error=on_error, chunk_size=chunk_size)
+    with ExitStack() as stack:
+        callbacks = list(as_callbacks(callback))
+        bar = ProgressBar() if progress else None
+        if bar is not None:
+            callbacks.append(bar)
+        run = AskTell(
+            x0,
+            k=k,
+            constraint=constraint,
+            method=method,
+            options=options,
+            max_queries=max_queries,
+            max_iterations=max_iterations,
+            max_seconds=max_seconds,
+            target=target,
+            stop=stop,
+            rng=rng,
+            n_samples=objective.n_samples,
+            stochastic=objective.stochastic,
+            on_error=on_error,
+            callback=callbacks,
+            monitor=monitor,
+        )
+        check_capabilities(objective, run.algorithm, run.ask())
+        if config is not None:
+            scheduler = stack.enter_context(config.open(objective))
+            oracle = replace(oracle, scheduler=scheduler)
+            oracle.warn_of_idle_workers(run.ask())
+        if bar is not None:
+            bar.expect(run.query_limit)
+            stack.enter_context(bar)
+        if store is None:
+            return drive(run, oracle)
+        settings = Settings(
+            algorithm=describe(run.algorithm),
+            method=run.algorithm,
+            x0=as_point("x0", x0),
+            seed=run.seed,
+            limits={
+                "max_queries": max_queries,
+                "max_iterations": max_iterations,
+                "max_seconds": max_seconds,
+                "target": target,
+            },
+            stop=stop,
+            stop_description=describe(stop),
+            on_error=on_error,
+            n_samples=objective.n_samples,
+            stochastic=objective.stochastic,
+            vectorized=vectorized,
+            chunk_size=chunk_size,
+            function=fingerprint(fun),
+            source=fun if isinstance(fun, Program) else place(fun),
+        )
+        file = stack.enter_context(opened(store, create=True))
+        return drive(run, oracle, stack.enter_context(file.create(settings)))

@@ -1,0 +1,33 @@
+"""Notices a radius so small that rounding drowns the differences."""
+
+from szoht.core.algorithm import State
+from szoht.errors import RoundingWarning, warn
+
+__all__ = ["RoundingGuard"]
+
+SHARE = 0.01
+"""Warn when rounding alone may explain more than this share of a difference quotient."""
+
+
+class RoundingGuard:
+    """Warns once per run, by comparing eps |f| / mu with the steepest typical slope so far.
+
+    The steepest, not the newest: that slopes vanish at a minimum is no fault of the radius.
+    """
+
+    def __init__(self) -> None:
+        self._steepest = 0.0
+        self._warned = False
+
+    def look(self, state: State) -> None:
+        """Look at the newest estimate."""
+        self._steepest = max(self._steepest, state.slope)
+        if state.rounding <= SHARE * self._steepest or self._warned:
+            return
+        self._warned = True
+        warn(
+            f"Rounding of f alone may contribute {state.rounding:.2g} to a difference quotient at "
+            f"iteration {state.iteration}, and a typical one is {self._steepest:.2g}: `mu` is too "
+            "small for the size or the precision of f. Raise `mu`, or subtract a constant from f.",
+            RoundingWarning,
+        )

@@ -1,0 +1,32 @@
+"""Where a run may start."""
+
+import numpy as np
+
+from szoht.core.operator import Operator
+from szoht.core.validation import frozen
+from szoht.errors import ParameterError, StartWarning, warn
+from szoht.types import Vector
+
+__all__ = ["feasible_start"]
+
+
+def feasible_start(x0: Vector, operator: Operator) -> Vector:
+    """Return ``x0`` if the operator's set contains it, else its projection, or raise.
+
+    A dense start is natural where only sparsity is asked for, so it is projected, with a warning.
+    Outside a ball or a box it is a mistake.
+    """
+    contains = getattr(operator, "contains", None)
+    if contains is None or contains(x0):
+        return x0
+    if not hasattr(operator, "k"):
+        raise ParameterError(
+            f"`x0` must lie in {operator!r}; got a point outside it, with l1 norm "
+            f"{np.abs(x0).sum():.6g} and entries in [{x0.min():.6g}, {x0.max():.6g}]."
+        )
+    warn(
+        f"`x0` lies outside {operator!r}, with {np.count_nonzero(x0)} non-zeros; the run starts "
+        "from its projection.",
+        StartWarning,
+    )
+    return frozen(operator.prox(x0, 1.0))

@@ -1,0 +1,189 @@
+"""The names under which a store holds the library's records: they outlive the modules' paths.
+
+A file says "sparse", never "szoht.operators.sparse:Sparse", so that classes can move. Whoever
+moves or renames a class changes its path in `PATHS`; whoever renames a field adds a line to
+`RENAMED_FIELDS`. Names are never changed or given to another class. What is not listed here is
+neither written to a file nor made from one.
+"""
+
+import importlib
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, get_origin
+
+import numpy as np
+
+from szoht.errors import EncodingError
+
+__all__ = ["belongs", "find_class", "name_of", "new_field"]
+
+PATHS: Mapping[str, Mapping[str, str]] = {
+    "Algorithm": {
+        "auto": "szoht.algorithms.automatic.solver:Auto",
+        "auto_path": "szoht.algorithms.automatic.path:AutoPath",
+        "composite": "szoht.algorithms.composite:Composite",
+        "corner_search": "szoht.algorithms.vertex.corner_search:CornerSearch",
+        "sparse_rs": "szoht.algorithms.vertex.sparse_rs:SparseRS",
+    },
+    "Operator": {
+        "box": "szoht.operators.box:Box",
+        "group_sparse": "szoht.operators.group_sparse:GroupSparse",
+        "identity": "szoht.operators.identity:Identity",
+        "l1_ball": "szoht.operators.l1:L1Ball",
+        "soft_threshold": "szoht.operators.l1:SoftThreshold",
+        "sparse": "szoht.operators.sparse:Sparse",
+        "sparse_box": "szoht.operators.sparse_box:SparseBox",
+        "sparse_simplex": "szoht.operators.sparse_simplex:SparseSimplex",
+    },
+    "Estimator": {
+        "adaptive_recovery": "szoht.estimators.adaptive_recovery:AdaptiveRecovery",
+        "coordinate": "szoht.estimators.coordinate:Coordinate",
+        "exact": "szoht.estimators.exact:Exact",
+        "gaussian": "szoht.estimators.gaussian:Gaussian",
+        "memory_table": "szoht.estimators.memory:MemoryTable",
+        "sarah": "szoht.estimators.anchored:SARAH",
+        "sketch": "szoht.estimators.sketch:Sketch",
+        "sparse_recovery": "szoht.estimators.sparse_recovery:SparseRecovery",
+        "sphere": "szoht.estimators.sphere:Sphere",
+        "svrg": "szoht.estimators.anchored:SVRG",
+    },
+    "Update": {
+        "accelerated": "szoht.updates.accelerated:AcceleratedConditionalGradient",
+        "adaptive": "szoht.updates.adaptive:Adaptive",
+        "forward_backward": "szoht.updates.forward_backward:ForwardBackward",
+        "frank_wolfe": "szoht.updates.frank_wolfe:FrankWolfe",
+        "line_search": "szoht.updates.line_search:LineSearch",
+        "momentum": "szoht.updates.momentum:Momentum",
+    },
+    "Sampler": {
+        "full": "szoht.samplers:Full",
+        "minibatch": "szoht.samplers:Minibatch",
+        "seeds": "szoht.samplers:Seeds",
+        "snapshots": "szoht.samplers:Snapshots",
+    },
+    "Schedule": {
+        "constant": "szoht.schedules:Constant",
+        "geometric": "szoht.schedules:Geometric",
+        "open_loop": "szoht.schedules:OpenLoop",
+        "polynomial": "szoht.schedules:Polynomial",
+    },
+    "Rule": {
+        "any_of": "szoht.stopping:AnyOf",
+        "iterations": "szoht.stopping:Iterations",
+        "queries": "szoht.stopping:Queries",
+        "seconds": "szoht.stopping:Seconds",
+        "stalled": "szoht.stopping:Stalled",
+        "target": "szoht.stopping:Target",
+    },
+    "": {
+        "measured": "szoht.core.algorithm:Measured",
+        "program": "szoht.evaluation.programs:Program",
+        "sparse_vector": "szoht.core.sparse_vector:SparseVector",
+    },
+}
+"""Where each class is now, by the protocol that it fulfils."""
+
+SAME_PLACE: Mapping[str, str] = {"SearchUpdate": "Update"}
+"""Protocols whose classes are listed under another one."""
+
+PATHS_0_1: Mapping[str, str] = {
+    "szoht.algorithm:Measured": "measured",
+    "szoht.algorithms.automatic.path:AutoPath": "auto_path",
+    "szoht.algorithms.automatic.solver:Auto": "auto",
+    "szoht.algorithms.corner_search:CornerSearch": "corner_search",
+    "szoht.algorithms.sparse_rs:SparseRS": "sparse_rs",
+    "szoht.composite:Composite": "composite",
+    "szoht.estimators.adaptive_recovery:AdaptiveRecovery": "adaptive_recovery",
+    "szoht.estimators.anchored:SARAH": "sarah",
+    "szoht.estimators.anchored:SVRG": "svrg",
+    "szoht.estimators.coordinate:Coordinate": "coordinate",
+    "szoht.estimators.exact:Exact": "exact",
+    "szoht.estimators.gaussian:Gaussian": "gaussian",
+    "szoht.estimators.memory:MemoryTable": "memory_table",
+    "szoht.estimators.sketch:Sketch": "sketch",
+    "szoht.estimators.sparse_recovery:SparseRecovery": "sparse_recovery",
+    "szoht.estimators.sphere:Sphere": "sphere",
+    "szoht.operators.box:Box": "box",
+    "szoht.operators.group_sparse:GroupSparse": "group_sparse",
+    "szoht.operators.identity:Identity": "identity",
+    "szoht.operators.l1:L1Ball": "l1_ball",
+    "szoht.operators.l1:SoftThreshold": "soft_threshold",
+    "szoht.operators.sparse:Sparse": "sparse",
+    "szoht.operators.sparse_box:SparseBox": "sparse_box",
+    "szoht.operators.sparse_simplex:SparseSimplex": "sparse_simplex",
+    "szoht.programs:Program": "program",
+    "szoht.samplers:Full": "full",
+    "szoht.samplers:Minibatch": "minibatch",
+    "szoht.samplers:Seeds": "seeds",
+    "szoht.samplers:Snapshots": "snapshots",
+    "szoht.schedules:Constant": "constant",
+    "szoht.schedules:Geometric": "geometric",
+    "szoht.schedules:OpenLoop": "open_loop",
+    "szoht.schedules:Polynomial": "polynomial",
+    "szoht.sparse_vector:SparseVector": "sparse_vector",
+    "szoht.stopping:AnyOf": "any_of",
+    "szoht.stopping:Iterations": "iterations",
+    "szoht.stopping:Queries": "queries",
+    "szoht.stopping:Seconds": "seconds",
+    "szoht.stopping:Stalled": "stalled",
+    "szoht.stopping:Target": "target",
+    "szoht.updates.accelerated:AcceleratedConditionalGradient": "accelerated",
+    "szoht.updates.adaptive:Adaptive": "adaptive",
+    "szoht.updates.forward_backward:ForwardBackward": "forward_backward",
+    "szoht.updates.frank_wolfe:FrankWolfe": "frank_wolfe",
+    "szoht.updates.line_search:LineSearch": "line_search",
+    "szoht.updates.momentum:Momentum": "momentum",
+}
+"""The names by which szoht 0.1 stored classes: their module paths at that time. Never changed."""
+
+RENAMED_FIELDS: dict[str, dict[str, str]] = {}
+"""For each registered name, fields that were called otherwise: old name -> new name."""
+
+_PATH_OF = {name: path for group in PATHS.values() for name, path in group.items()}
+_NAME_OF = {path: name for name, path in _PATH_OF.items()}
+
+
+def name_of(kind: type) -> str:
+    """Return the registered name of a class, or raise `EncodingError`.
+
+    >>> from szoht import Sparse
+    >>> name_of(Sparse)
+    'sparse'
+    """
+    name = _NAME_OF.get(f"{kind.__module__}:{kind.__qualname__}")
+    if name is None:
+        raise EncodingError(f"{kind.__qualname__} is not a class that a store can hold")
+    return name
+
+
+@cache
+def find_class(stored: str) -> tuple[str, Any]:
+    """Return the registered name and the class that a file means.
+
+    >>> find_class("szoht.operators.sparse:Sparse") == find_class("sparse")
+    True
+    """
+    name = PATHS_0_1.get(stored, stored)
+    if name not in _PATH_OF:
+        raise EncodingError(f"{stored!r} is not the name of a class that a store can hold")
+    module, _, attribute = _PATH_OF[name].partition(":")
+    return name, getattr(importlib.import_module(module), attribute)
+
+
+def belongs(name: str, place: Any) -> bool:
+    """Tell whether a record may stand where a field is annotated with the class ``place``.
+
+    Protocols are fulfilled by the classes listed under them, not by whatever has their methods: a
+    `Program` can be called like a schedule, and must never be called as one. Where an array
+    belongs, a sparse vector may stand in for it.
+    """
+    if get_origin(place) is np.ndarray:
+        return name == "sparse_vector"
+    if getattr(place, "_is_protocol", False):
+        return name in PATHS.get(SAME_PLACE.get(place.__name__, place.__name__), {})
+    return isinstance(place, type) and issubclass(find_class(name)[1], place)
+
+
+def new_field(name: str, field: str) -> str:
+    """Return what a field of a class is called today."""
+    return RENAMED_FIELDS.get(name, {}).get(field, field)

@@ -1,0 +1,64 @@
+"""``szoht runs``: the list shows whatever a stored command contains."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import szoht
+from szoht.cli.app import app
+from szoht.executors import Threads
+
+PLAIN = [sys.executable, "-c", "print(1.0)"]
+
+
+@pytest.fixture
+def listed(tmp_path, monkeypatch):
+    """Return what ``szoht runs`` prints of one run of a command with these arguments."""
+
+    def show(*arguments, width=400, more=()):
+        monkeypatch.setenv("COLUMNS", str(width))
+        program = szoht.Program(command=[*PLAIN, *arguments])
+        store = tmp_path / "runs.db"
+        szoht.minimize(program, np.zeros(3), k=1, max_queries=4, rng=0, store=store)
+        outcome = CliRunner().invoke(app, ["runs", str(store), *more])
+        assert outcome.exit_code == 0, outcome.output
+        return outcome.output
+
+    return show
+
+
+def test_what_looks_like_markup_is_shown_as_it_is(listed):
+    assert "'[/x]' '[bold]y[/]'" in listed("[/x]", "[bold]y[/]")
+
+
+def test_control_characters_are_written_out(listed):
+    text = listed("\x1b[31mred", "two\nlines", "\x07")
+    assert r"'\x1b[31mred' 'two\nlines' '\x07'" in text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_a_narrow_terminal_cuts_only_function_and_algorithm_short(listed, width):
+    text = listed("a-long-argument" * 10, width=width)
+    name = json.loads(listed(more=["--json"]).splitlines()[0])["name"]
+    (row,) = [line for line in text.splitlines() if name in line]
+    assert all(len(line) <= width for line in text.splitlines())
+    assert "…" in row
+    assert row.rstrip().endswith(("CONVERGED", "QUERIES"))
+
+
+def test_resume_and_report_write_control_characters_out(tmp_path):
+    store = tmp_path / "runs.db"
+    failing = "import sys; sys.stderr.write('\x1b[2Jgone'); sys.exit(1)"
+    program = szoht.Program(command=[sys.executable, "-c", failing, "\x1b[31m"])
+    szoht.minimize(
+        program, np.zeros(3), k=1, max_queries=4, rng=0, store=store, executor=Threads(1), retries=0
+    )
+    (name,) = (run.name for run in szoht.Store(store).runs())
+    for command, shown in (("resume", r"\x1b[31m"), ("report", r"\x1b[2Jgone")):
+        outcome = CliRunner().invoke(app, [command, str(store), name])
+        assert "\x1b" not in outcome.output
+        assert shown in outcome.output

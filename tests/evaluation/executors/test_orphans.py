@@ -1,0 +1,252 @@
+"""No program outlives its run: not its process, not what it started, not its folder."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from dask_processes import scheduler, worker
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX")
+
+SECONDS = 20.0
+"""How long anything is waited for; every case ends much earlier unless it fails."""
+
+MARKERS = count(100_000 + 1_000 * (os.getpid() % 1_000))
+
+SCRIPT = """
+import sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+import numpy as np
+import szoht
+from szoht.executors import Dask, Processes, Serial, Threads
+
+def dask():
+    from distributed import Client, LocalCluster
+    options = dict(threads_per_worker=1, dashboard_address=None, host="127.0.0.1")
+    return Dask(Client(LocalCluster(2, **options)))
+
+def dask_elsewhere():
+    from distributed import Client
+    return Dask(Client(scheduler_file=sys.argv[4]))
+
+EXECUTORS = {
+    "none": lambda: None,
+    "Serial": Serial,
+    "Threads": lambda: Threads(2),
+    "Processes": lambda: Processes(2),
+    "ThreadPoolExecutor": lambda: ThreadPoolExecutor(2),
+    "spawned pool": lambda: ProcessPoolExecutor(2, mp_context=get_context("spawn")),
+    "forked pool": lambda: ProcessPoolExecutor(2, mp_context=get_context("fork")),
+    "Dask": dask,
+    "Dask elsewhere": dask_elsewhere,
+}
+
+if __name__ == "__main__":
+    name, marker, timeout = sys.argv[1:4]
+    # it starts another program, and both would run for more than a day
+    program = szoht.Program(command=["sh", "-c", 'sleep "$0" & sleep "$0"', marker])
+    rules = {"timeout": float(timeout), "retries": 0} if float(timeout) else {}
+    result = szoht.minimize(
+        program, np.zeros(5), k=2, method="szoht", max_queries=50, rng=0,
+        executor=EXECUTORS[name](), **rules,
+    )
+    print(result.status.name, flush=True)
+"""
+
+
+class Case:
+    """A script that evaluates a program, and what is left of it."""
+
+    def __init__(self, folder):
+        self.marker = str(next(MARKERS))
+        self.tmp = folder / "tmp"
+        self.tmp.mkdir()
+        self.log = folder / "log"
+        self.script = folder / "script.py"
+        self.script.write_text(SCRIPT)
+
+    @contextmanager
+    def start(self, command):
+        with self.log.open("wb") as log:
+            process = subprocess.Popen(
+                command,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "TMPDIR": str(self.tmp)},
+                start_new_session=True,
+                # a background job of a shell has Ctrl-C switched off, and its children inherit it
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
+            )
+        try:
+            yield process
+        finally:
+            for pid in [*self.programs(), process.pid]:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            process.wait(SECONDS)
+
+    def run(self, executor, timeout=0.0, *more):
+        return self.start(
+            [sys.executable, str(self.script), executor, self.marker, str(timeout), *more]
+        )
+
+    def programs(self):
+        return [pid for pid, arguments in processes() if arguments[:2] == ["sleep", self.marker]]
+
+    def wait_for_programs(self):
+        assert eventually(lambda: len(self.programs()) >= 2), self.log.read_text()
+
+    def assert_nothing_is_left(self):
+        assert eventually(lambda: not self.programs())
+        assert eventually(lambda: not list(self.tmp.glob("szoht-*"))), list(self.tmp.iterdir())
+
+
+def processes():
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                arguments = (folder / "cmdline").read_bytes().decode(errors="replace")
+            except OSError:
+                continue
+            yield int(folder.name), arguments.split("\0")[:-1]
+
+
+def eventually(condition):
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.fixture
+def case(tmp_path):
+    return Case(tmp_path)
+
+
+QUICK = ["none", "Serial", "Threads", "Processes", "ThreadPoolExecutor"]
+POOLS = ["spawned pool", "forked pool"]
+
+
+@pytest.mark.parametrize("executor", [*QUICK, *POOLS])
+def test_interrupts(executor, case):
+    with case.run(executor) as process:
+        case.wait_for_programs()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(SECONDS) == 0, case.log.read_text()
+        case.assert_nothing_is_left()
+    assert case.log.read_text() == "INTERRUPTED\n"
+
+
+# no handler is installed for SIGTERM and SIGHUP, so that they end a process as SIGKILL does
+DEATHS = [(executor, signal.SIGKILL) for executor in (*QUICK, *POOLS)] + [
+    (executor, number)
+    for executor in ("none", "Threads", "Processes")
+    for number in (signal.SIGTERM, signal.SIGHUP)
+]
+
+
+@pytest.mark.parametrize(("executor", "number"), DEATHS)
+def test_the_death_of_the_parent(executor, number, case):
+    with case.run(executor) as process:
+        case.wait_for_programs()
+        process.send_signal(number)
+        assert process.wait(SECONDS) == -number
+        case.assert_nothing_is_left()
+    assert "Traceback" not in case.log.read_text()  # workers go quietly
+
+
+@pytest.mark.parametrize("executor", ["Threads", "Processes", "ThreadPoolExecutor", *POOLS])
+def test_timeouts(executor, case):
+    with case.run(executor, 0.5 if executor in QUICK else 2.0) as process:
+        assert process.wait(SECONDS) == 0, case.log.read_text()
+        case.assert_nothing_is_left()
+    assert case.log.read_text() == "FAILED\n"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """A scheduler and a worker without a nanny, as on a cluster that others have started."""
+    pytest.importorskip("distributed")
+    folder = tmp_path_factory.mktemp("dask")
+    file = str(folder / "scheduler.json")
+    with scheduler(file), worker(file, TMPDIR=str(folder)):
+        yield file
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL, None], ids=str)
+def test_a_cluster_that_goes_on(number, case, cluster):
+    case.tmp = Path(cluster).parent
+    with case.run("Dask elsewhere", 0.0 if number else 0.5, cluster) as process:
+        case.wait_for_programs()
+        if number:
+            process.send_signal(number)
+        process.wait(SECONDS)
+        case.assert_nothing_is_left()
+    if number != signal.SIGKILL:
+        assert case.log.read_text() == ("INTERRUPTED\n" if number else "FAILED\n")
+
+
+def test_a_cluster_of_the_parent(case):
+    pytest.importorskip("distributed")
+    with case.run("Dask") as process:
+        case.wait_for_programs()
+        process.kill()
+        case.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize(
+    ("number", "workers"),
+    [(signal.SIGINT, "1"), (signal.SIGTERM, "1"), (signal.SIGHUP, "2"), (signal.SIGKILL, "2")],
+)
+def test_the_command_line(number, workers, case):
+    pytest.importorskip("typer")
+    program = f"sh -c 'sleep $0 & sleep $0' {case.marker}"
+    command = [sys.executable, "-m", "szoht", "solve", "--command", program, "--dim", "5"]
+    with case.start([*command, "-k", "2", "--budget", "50", "--workers", workers]) as process:
+        case.wait_for_programs()
+        process.send_signal(number)
+        assert process.wait(SECONDS) == (130 if number == signal.SIGINT else -number)
+        case.assert_nothing_is_left()
+    assert ("interrupted" in case.log.read_text()) == (number == signal.SIGINT)
+
+
+def test_what_a_program_leaves_behind_ends_with_it(case):
+    code = f"""
+import numpy as np, szoht
+print(szoht.Program(command=["sh", "-c", "sleep {case.marker} & echo 1.5"])(np.zeros(2)))
+"""
+    with case.start([sys.executable, "-c", code]) as process:
+        assert process.wait(SECONDS) == 0, case.log.read_text()
+        case.assert_nothing_is_left()
+    assert case.log.read_text() == "1.5\n"
+
+
+def test_a_worker_that_dies_by_itself(case):
+    with case.run("Processes") as process:
+        case.wait_for_programs()
+        (pid, *_) = [pid for pid, arguments in processes() if is_worker_of(process.pid, pid)]
+        running = len(case.programs())
+        os.kill(pid, signal.SIGKILL)
+        assert eventually(lambda: len(case.programs()) != running)
+        process.send_signal(signal.SIGINT)
+        process.wait(SECONDS)
+        case.assert_nothing_is_left()
+
+
+def is_worker_of(parent, pid):
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        line = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+    return int(words[1]) == parent and b"spawn_main" in line

@@ -1,0 +1,594 @@
+"""Claims: the rules by which they are judged, and what they are computed from."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from paper.fakes import make, run
+from szoht.errors import ParameterError
+from szoht.paper import (
+    Claim,
+    Curve,
+    Job,
+    NotRunError,
+    Results,
+    Scale,
+    Verdict,
+    find,
+    judge,
+    names,
+    portfolio_runs,
+    read_claims,
+)
+from szoht.paper.attack_runs import measures
+from szoht.paper.claims import Deviation
+
+CASE = {"id": "a", "experiment": "fake", "statement": "s", "where": "w", "compute": "value"}
+
+
+def results():
+    return Results(
+        [
+            Curve(
+                job=Job(experiment="fake", curve="low", settings={"offset": 0}, seed=seed),
+                table=run({"offset": 0}, seed),
+                seconds=0.0,
+            )
+            for seed in (2, 0, 1)
+        ]
+    )
+
+
+def verdict(kind, target, *, quick=False, place=1.5, curve="low", **more):
+    claim = Claim(
+        **CASE, kind=kind, target=target, arguments={"curve": curve, "place": place}, **more
+    )
+    return judge(claim, make(), results(), quick=quick)
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "expected"),
+    [
+        ("band", 4.05, "holds"),
+        ("band", 4.11, "fails"),
+        ("at most", 4.0, "holds"),
+        ("at most", 3.9, "fails"),
+        ("at least", 4.0, "holds"),
+        ("at least", 4.1, "fails"),
+        ("equal", 4.0, "holds"),
+        ("equal", 5.0, "fails"),
+        ("contains", 3.5, "holds"),
+        ("contains", 5.5, "fails"),
+        ("excludes", 5.5, "holds"),
+        ("excludes", 3.5, "fails"),
+    ],
+)
+def test_rules(kind, target, expected):
+    """The value at 1.5 is 3, 4 and 5 over the seeds."""
+    assert verdict(kind, target, tolerance=0.1).verdict == expected
+
+
+def test_a_known_reason_explains_only_its_own_values():
+    known = Deviation(reason="because", low=3.9, high=4.1)
+    explained = verdict("band", 9.0, differs=known)
+    assert (explained.verdict, explained.reason) == (Verdict.DIFFERS, "because")
+    other = Deviation(reason="because", low=7.0, high=8.0)
+    assert verdict("band", 9.0, differs=other).verdict is Verdict.FAILS
+    assert verdict("equal", 9.0, differs=Deviation(reason="r", value=4.0)).verdict == "differs"
+    assert verdict("band", 4.0, differs=known).verdict is Verdict.HOLDS
+
+
+def test_a_claim_that_could_not_fail_is_refused():
+    with pytest.raises(ParameterError, match="could not fail"):
+        verdict("equal", 9.0, differs=Deviation(reason="r", value=False))
+
+
+def test_a_note_is_given_with_a_failure_only():
+    assert verdict("band", 9.0, note="think of this").reason == "think of this"
+    assert verdict("band", 4.0, note="think of this").reason == ""
+
+
+def test_quick_runs_say_so():
+    assert verdict("band", 4.3, quick=True, quick_tolerance=0.5).verdict is Verdict.HOLDS
+    assert verdict("band", 4.3, quick=False, quick_tolerance=0.5).verdict is Verdict.FAILS
+    skipped = verdict("band", 4.0, quick=True, tolerance=1.0)
+    assert skipped.quick
+    unsuited = judge(
+        Claim(**CASE, kind="band", target=4.0, quick=False), make(), results(), quick=True
+    )
+    assert (unsuited.verdict, unsuited.reason) == (Verdict.OPEN, "needs the full run")
+
+
+def test_what_was_not_run_is_not_judged():
+    missing = verdict("band", 4.0, curve="high")
+    assert missing.verdict is Verdict.OPEN
+    assert "high" in missing.reason
+    beyond = verdict("band", 4.0, place=99.0)
+    assert beyond.verdict is Verdict.OPEN
+    assert "ends at 4" in beyond.reason
+
+
+def test_results_are_in_order_of_seeds():
+    np.testing.assert_array_equal(results().at("low", "y", 1.5), [3.0, 4.0, 5.0])
+    assert "low" in results()
+    assert "high" not in results()
+    with pytest.raises(NotRunError):
+        results().runs("high")
+
+
+def test_every_claim_of_the_paper_can_be_computed():
+    claims = read_claims()
+    assert {claim.experiment for claim in claims} == set(names())
+    for claim in claims:
+        assert claim.compute in find(claim.experiment).measures, claim.id
+        assert claim.statement
+        assert claim.where
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('kind = "nearly"', "`kind` must be one of"),
+        ('kind = "band"\nmeasured = 3.0', "unknown entries: \\['measured'\\]"),
+    ],
+)
+def test_bad_claims_are_refused(text, message):
+    entry = "\n".join(f'{name} = "{value}"' for name, value in CASE.items())
+    with pytest.raises(ParameterError, match=message):
+        read_claims(f"[[claim]]\n{entry}\ntarget = 1\n{text}\n")
+
+
+def test_ids_are_unique():
+    entry = "\n".join(f'{name} = "{value}"' for name, value in CASE.items())
+    one = f'[[claim]]\n{entry}\ntarget = 1\nkind = "equal"\n'
+    with pytest.raises(ParameterError, match="given twice"):
+        read_claims(one + one)
+
+
+def test_intervals_need_one():
+    with pytest.raises(ParameterError, match="needs an interval"):
+        judge(
+            Claim(**CASE, kind="contains", target=1.0),
+            make(
+                measures={
+                    "value": lambda results: find("rho-gamma").measures["lowest"](rho(), q=200)
+                }
+            ),
+            results(),
+            quick=False,
+        )
+
+
+def rho():
+    experiment = find("rho-gamma")
+    job = Job(
+        experiment="rho-gamma",
+        curve="corrected q=200",
+        settings={"d": 100, "k_max": 40, "q": 200, "version": "corrected"},
+        seed=0,
+    )
+    table = experiment.run(job.settings, 0)
+    return Results([Curve(job=job, table=table, seconds=0.0)])
+
+
+def measured(name, measure, curves, **arguments):
+    """Measure on curves written by hand: a list of tables, one per seed, for each curve."""
+    made = [
+        Curve(
+            job=Job(experiment=name, curve=curve, settings={}, seed=seed),
+            table={column: np.array(values, dtype=float) for column, values in table.items()},
+            seconds=0.0,
+        )
+        for curve, tables in curves.items()
+        for seed, table in enumerate(tables)
+    ]
+    return find(name).measures[measure](Results(made), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("band", "4 ± 0.5"),
+        ("at most", "≤ 4"),
+        ("at least", "≥ 4"),
+        ("contains", "interval has 4"),
+        ("excludes", "interval without 4"),
+        ("equal", "4"),
+    ],
+)
+def test_targets_in_words(kind, words):
+    claim = Claim(**CASE, kind=kind, target=4.0, tolerance=0.5, quick_tolerance=2.0)
+    assert claim.wanted(quick=False) == words
+    assert claim.wanted(quick=True) == words.replace("0.5", "2")
+
+
+def test_a_band_has_two_sides_and_is_absolute():
+    assert verdict("band", 4.2, tolerance=0.1).verdict is Verdict.FAILS
+    assert verdict("band", 3.8, tolerance=0.1).verdict is Verdict.FAILS
+    assert verdict("band", 4.2, tolerance=0.21).verdict is Verdict.HOLDS
+
+
+def test_an_interval_ends_at_the_extreme_seeds():
+    assert verdict("contains", 2.9).verdict is Verdict.FAILS
+    assert verdict("contains", 3.0).verdict is Verdict.HOLDS
+    assert verdict("contains", 5.0).verdict is Verdict.HOLDS
+    assert verdict("contains", 5.1).verdict is Verdict.FAILS
+
+
+def test_a_known_reason_explains_no_lower_values_either():
+    too_high = Deviation(reason="because", low=4.5, high=8.0)
+    assert verdict("band", 9.0, differs=too_high).verdict is Verdict.FAILS
+    assert verdict("equal", 9.0, differs=Deviation(reason="r", value=3.0)).verdict == "fails"
+
+
+ATTACKS = {
+    # two blocks of images; the second image resists, so its row counts for the rate only
+    "mnist szoht": [
+        {"success": [1, 0], "l0": [2, 90], "l2": [1, 50], "iterations": [10, 99]},
+        {"success": [1], "l0": [4], "l2": [3], "iterations": [30]},
+    ],
+    "mnist rspgf": [{"success": [1, 1], "l0": [99, 99], "l2": [2.5] * 2, "iterations": [15] * 2}],
+    "mnist zoro": [{"success": [0], "l0": [100], "l2": [0.1], "iterations": [1]}],
+    "mnist zscg": [{"success": [1], "l0": [100], "l2": [9], "iterations": [90]}],
+}
+
+
+def test_the_table_of_attacks_has_means_over_successes():
+    assert measured("attack-table", "l0", ATTACKS, dataset="mnist").value == 3.0
+    best = {
+        column: measured("attack-table", "best", ATTACKS, dataset="mnist", column=column).value
+        for column in ("success", "l0", "l2", "iterations")
+    }
+    assert best == {"success": False, "l0": True, "l2": True, "iterations": False}
+    swapped = {**ATTACKS, "mnist rspgf": ATTACKS["mnist szoht"]}
+    swapped["mnist szoht"] = ATTACKS["mnist rspgf"]
+    assert measured("attack-table", "best", swapped, dataset="mnist", column="success").value
+
+
+def test_attacks_that_all_failed_are_not_compared():
+    nothing = [{"success": [0], "l0": [7], "l2": [1], "iterations": [1]}]
+    curves = {f"mnist {method}": nothing for method in ("szoht", "rspgf", "zoro", "zscg")}
+    assert measured("attack-table", "l0", curves, dataset="mnist").value == 7
+    for column in ("success", "l2", "iterations"):
+        with pytest.raises(NotRunError, match="no method succeeded"):
+            measured("attack-table", "best", curves, dataset="mnist", column=column)
+
+
+def test_searches_are_compared_by_rate_and_by_median_queries():
+    """A search that gave up after one query did not succeed in one query."""
+    case = {"dataset": "mnist", "unit": "coordinates", "k": 20}
+    curves = {
+        "mnist corner_search 20 coordinates": [
+            {"success": [1, 1, 1, 1, 0], "queries": [10, 20, 30, 40, 1]}
+        ],
+        "mnist sparse_rs 20 coordinates": [
+            {"success": [1, 1, 1, 0, 0], "queries": [40, 50, 120, 1, 1]}
+        ],
+    }
+    rates = measured("attack-table", "against", curves, column="success", **case)
+    assert rates.value == pytest.approx(20.0)
+    medians = measured("attack-table", "against", curves, column="queries", **case)
+    assert medians.value == pytest.approx(30 / 120)
+    curves["mnist corner_search 20 coordinates"][0]["success"] = [1, 1, 0, 0, 0]
+    with pytest.raises(NotRunError, match="half of the images"):
+        measured("attack-table", "against", curves, column="queries", **case)
+
+
+def test_a_row_of_the_table_measures_the_change_before_clipping():
+    result = SimpleNamespace(
+        success=True,
+        queries=7,
+        nfev=8,
+        nit=3,
+        change=np.array([0.0, 3.0, 0.0, -4.0]),
+        difference=np.array([0.0, 0.002, 0.0, -1.0]),
+        l2=1.0,
+    )
+    assert measures(result) == {
+        "success": 1.0,
+        "queries": 7.0,
+        "iterations": 3.0,
+        "l0": 50.0,
+        "l0_visible": 25.0,
+        "l2": 5.0,
+        "l2_shown": 1.0,
+    }
+
+
+def test_every_image_of_the_table_has_a_seed_of_its_own(monkeypatch):
+    experiment = find("attack-table")
+    module = sys.modules[experiment.run.__module__]
+    seen = []
+
+    def attacked(dataset, method, image, *, seed, **settings):
+        seen.append((image, seed))
+
+    monkeypatch.setattr(module, "attacked", attacked)
+    monkeypatch.setattr(module, "measures", lambda result: {"success": 1.0})
+    for job in experiment.jobs(Scale(quick=True)):
+        if job.curve == "mnist szoht":
+            experiment.run(job.settings, job.seed)
+    assert [image for image, _ in seen] == list(range(20))
+    assert len({seed for _, seed in seen}) == 20
+
+
+def test_margins_are_compared_relative_to_their_start():
+    curves = {
+        "mnist szoht": [{"queries": [0, 1, 2], "f": [10, 4, 1]}],
+        "mnist rspgf": [{"queries": [0, 1, 2], "f": [1, 0.9, 0.8]}],
+        "mnist zoro": [{"queries": [0, 1, 2], "f": [1, 1, 1]}],
+        "mnist zscg": [{"queries": [0, 1, 2], "f": [1, 0.7, 0.7]}],
+    }
+    assert measured("attacks", "fastest", curves, dataset="mnist").value
+    assert measured("attacks", "falls", curves, dataset="mnist").value == pytest.approx(0.1)
+    curves["mnist szoht"][0]["f"] = [10, 9, 8]
+    assert not measured("attacks", "fastest", curves, dataset="mnist").value
+
+
+@pytest.mark.parametrize("success", [True, False])
+def test_a_margin_holds_until_the_next_iterate_and_is_zero_after_success(monkeypatch, success):
+    history = {"queries": [1, 101, 202], "value": [5.0, 4.0, 3.0]}
+    result = SimpleNamespace(success=success, queries=150, nfev=200, nit=3, history=history)
+    experiment = find("attacks")
+    monkeypatch.setattr(sys.modules[experiment.run.__module__], "attacked", lambda *_, **__: result)
+    settings = {"dataset": "mnist", "method": "szoht", "image": 0, "budget": 200}
+    table = experiment.run(settings, 0)
+    assert np.array_equal(table["queries"], np.arange(201))
+    assert set(table["f"][:101]) == {5.0}
+    assert set(table["f"][101:150]) == {4.0}
+    assert set(table["f"][150:]) == {0.0 if success else 4.0}
+    assert set(table["to_success"]) == {150.0 if success else 400.0}
+
+
+def assets(*, f=None, **columns):
+    """Return straight curves of the asset task: from twice a value to that value."""
+    given = {
+        "directions": [0, 90_000],
+        "queries": [0, 100_000],
+        "f": None if f is None else [2 * f, f],
+    }
+    return [{name: column for name, column in (given | columns).items() if column is not None}]
+
+
+def test_asset_curves_are_compared_with_the_paper_at_its_own_count():
+    """Half way by directions, f is 1.5e-3; the paper has 2.70e-4 at 10,000."""
+    curves = {"port5 paper szoht": assets(f=1e-3, directions=[0, 20_000])}
+    point = {"portfolio": "port5", "method": "szoht", "place": 10_000}
+    assert measured("assets", "relative", curves, **point).value == pytest.approx(1.5e-3 / 2.7e-4)
+    assert measured("assets", "at", curves, **point).value == pytest.approx(1.5e-3)
+    last = measured("assets", "at", curves, portfolio="port5", method="szoht")
+    assert last.value == pytest.approx(1e-3)
+
+
+def test_two_methods_are_compared_at_the_same_queries():
+    curves = {
+        "port5 paper zoro": assets(f=3.0, directions=[0, 10]),
+        "port5 paper szoht": assets(f=2.0, directions=[0, 70_000]),
+    }
+    settings = {"portfolio": "port5", "tuning": "paper", "place": 50_000}
+    ratio = measured("assets", "versus", curves, first="zoro", second="szoht", **settings)
+    assert ratio.value == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("worse", [None, "port3", "port4", "port5"])
+def test_the_lowest_must_be_so_in_every_figure(worse):
+    curves = {
+        f"{name} best {method}": assets(f=1.0 if method == "szoht" and name != worse else 1.2)
+        for name in portfolio_runs.PORTFOLIOS
+        for method in portfolio_runs.METHODS
+    }
+    curves[f"{worse or 'port3'} best zoro"] = assets(f=1.1)
+    lowest = measured("assets", "lowest", curves, tuning="best", place=80_000)
+    assert lowest.value is (worse is None)
+
+
+def test_assets_are_counted_and_gaps_taken_at_the_end():
+    curves = {
+        f"port5 paper {method}": assets(l0=[225, 10] if method == "szoht" else [1, 11])
+        for method in portfolio_runs.METHODS
+    }
+    assert measured("assets", "sparse", curves, tuning="paper").value == ["szoht"]
+    gaps = {"port3": 0.01, "port4": 0.03, "port5": 0.02}
+    curves = {f"{name} auto": assets(gap=[9.0, gap]) for name, gap in gaps.items()}
+    worst = measured("assets", "worst_gap", curves, method="auto", tuning="auto")
+    assert worst.value == pytest.approx(3.0)
+
+
+def test_the_grid_search_keeps_the_nearest_and_the_best(monkeypatch):
+    """The paper's curve is at 0.0542 after 50,000 directions; f of the last tenth decides."""
+    monkeypatch.setattr(portfolio_runs, "PORTFOLIOS", ("port4",))
+    monkeypatch.setattr(portfolio_runs, "METHODS", ("zscg",))
+    ends = {"near": [0.06] * 19 + [0.05], "best": [0.02] * 20, "lucky": [0.09] * 19 + [0.001]}
+    curves = [
+        Curve(
+            job=Job(
+                experiment="assets",
+                curve=name,
+                settings={"portfolio": "port4", "method": "zscg", "options": {"name": name}},
+                seed=1000,
+            ),
+            table={"directions": np.linspace(0, 50_000, 20), "f": np.array(f)},
+            seconds=0.0,
+        )
+        for name, f in ends.items()
+    ]
+    found = portfolio_runs.choose(Results(curves))
+    assert found["paper"]["port4 zscg"] == {"name": "near"}
+    assert found["best"]["port4 zscg"] == {"name": "best"}
+
+
+def dimension(crossings, support="all"):
+    """Return curves whose f falls to 0.1 between two rows: by a factor 4, and then 2."""
+    return {
+        f"{support} d={d}": [
+            {"directions": [0, 0.8 * n, 1.1 * n], "f": [1.0, 0.4, 0.05]} for n in of_seeds
+        ]
+        for d, of_seeds in crossings.items()
+    }
+
+
+def test_queries_to_the_target_over_dimensions():
+    curves = dimension({5000: [300.0, 310.0, 320.0], 50_000: [600.0, 620.0, 640.0]})
+    assert measured("dimension", "spread", curves, support="all").value == pytest.approx(2.0)
+    late = {"all d=5000": [{"directions": [0, 9], "f": [1.0, 0.2]}]}
+    with pytest.raises(NotRunError, match="ends before f"):
+        measured("dimension", "spread", late, support="all")
+    with pytest.raises(NotRunError, match="two dimensions"):
+        measured("dimension", "spread", dimension({5000: [300.0]}), support="all")
+
+
+def test_the_slope_has_its_interval_of_95_per_cent():
+    crossings = {5000: [300.0, 340.0], 10_000: [310.0, 365.0], 50_000: [400.0, 390.0]}
+    d = np.repeat(list(crossings), 2).astype(float)
+    n = np.concatenate(list(crossings.values()))
+    design = np.column_stack([np.ones(6), d])
+    fit, (left,), *_ = np.linalg.lstsq(design, n)
+    error = np.sqrt(left / 4 * np.linalg.inv(design.T @ design)[1, 1])
+    half = stats.t.isf(0.025, 4) * error
+    slope = measured("dimension", "slope", dimension(crossings), support="all")
+    assert slope.value == pytest.approx(fit[1])
+    assert (slope.low, slope.high) == pytest.approx((fit[1] - half, fit[1] + half))
+
+
+def test_a_relative_slope_of_one_is_proportional_to_the_dimension():
+    proportional = {d: [0.02 * d, 0.02 * d] for d in (5000, 10_000, 50_000)}
+    for crossings, expected in ((proportional, 1.0), (dict.fromkeys(proportional, [7.0] * 2), 0.0)):
+        one = measured("dimension", "relative_slope", dimension(crossings), support="all")
+        assert one.value == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_slope_predicted_is_that_of_the_directions_asked_for():
+    """Ten iterations each, of as many directions as the jobs have."""
+    jobs = find("dimension").jobs(Scale())
+    q = {job.settings["d"]: job.settings["q"] for job in jobs if job.curve.startswith("50 ")}
+    curves = dimension({d: [10.0 * each] for d, each in q.items()}, support="50")
+    one = measured("dimension", "predicted_slope", curves, support="50")
+    assert one.value == pytest.approx(1.0, abs=1e-3)
+
+
+def test_full_supports_have_the_directions_of_the_corollary():
+    """q = 2 (2 k + k* + 2), which is the same in every dimension."""
+    jobs = find("dimension").jobs(Scale())
+    assert {job.settings["q"] for job in jobs if job.curve.startswith("all ")} == {2014}
+
+
+def test_a_point_of_the_dimension_curves_is_the_nearest_iterate():
+    curves = {"all d=5000": [{"directions": [0, 100, 200], "f": [1.0, 0.5, 0.2]}]}
+    settings = {"support": "all", "d": 5000}
+    assert measured("dimension", "at", curves, place=140, **settings).value == 0.5
+    assert measured("dimension", "at", curves, place=160, **settings).value == 0.2
+    with pytest.raises(NotRunError, match="ends before"):
+        measured("dimension", "at", curves, place=300, **settings)
+
+
+def test_sensitivity_orders_and_sorts_the_numbers_of_directions():
+    q = (1, 20, 200, 500, 2500, 5000)
+    ends = dict(zip(q, (3.0, 2.0, 0.5, 0.4, 0.2, 0.3), strict=True))
+    curves = {
+        f"plotted q={each}": [{"directions": [0, 100], "f": [1.0, end]}]
+        for each, end in ends.items()
+    }
+    order = measured("sensitivity", "order", curves, place=100)
+    assert order.value == [1, 20, 200, 500, 5000, 2500]
+    rising = measured("sensitivity", "change", curves, objective="plotted", column="f")
+    assert rising.value == [1, 20]
+
+
+def test_less_descent_looks_at_the_lowest_value_on_the_way():
+    q = (1, 20, 200, 500, 2500, 5000)
+    lowest = (0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+    curves = {
+        f"plotted q={each}": [{"directions": [0, 50, 100], "f": [1.0, low, 0.9]}]
+        for each, low in zip(q, lowest, strict=True)
+    }
+    assert measured("sensitivity", "less_descent", curves, place=100).value
+    with pytest.raises(NotRunError, match="ends before"):
+        measured("sensitivity", "less_descent", curves, place=101)
+    curves["plotted q=1"][0]["f"] = [1.0, 0.45, 0.9]
+    assert not measured("sensitivity", "less_descent", curves, place=100).value
+
+
+@pytest.mark.parametrize("name", ["sensitivity-outside", "dimension-start-printed"])
+def test_claims_about_closed_forms_need_no_run(name):
+    (claim,) = (claim for claim in read_claims() if claim.id == name)
+    assert judge(claim, find(claim.experiment), Results([]), quick=False).verdict == "differs"
+
+
+def conflict(**columns):
+    """Return the curves of all q with two seeds each; a column is given for each q."""
+    return {
+        f"q={q}": [
+            {"k": [10, 40, 160]} | {name: values[i] for name, values in columns.items()}
+            for _ in range(2)
+        ]
+        for i, q in enumerate((20, 50, 100, 200))
+    }
+
+
+def test_the_product_passes_one_on_a_logarithmic_scale_of_k():
+    curves = conflict(product=[[1.2, 0.9, 1.3]] * 4, product_exact=[[0.9, 1.3, 1.4]] * 4)
+    crossing = measured("conflict", "crossing", curves, q=50)
+    assert crossing.value == pytest.approx(40 * 4**0.25)
+    assert measured("conflict", "predicted", curves, q=50).value == pytest.approx(4.0)
+    assert measured("conflict", "smallest_product", curves, q=50).value == 0.9
+    with pytest.raises(NotRunError, match="does not pass 1"):
+        measured("conflict", "crossing", conflict(product=[[1.2, 1.1, 0.9]] * 4), q=50)
+
+
+def test_a_step_chooses_where_its_error_counts():
+    """On all that it keeps, has and wants: three of four coordinates, with errors 2, 2 and 10."""
+    steps = sys.modules[find("conflict").run.__module__]._steps
+    x, target = np.eye(4)[:2]
+    ratio, error = steps(x, target, np.array([[3.0, 1.0, 10.0, 0.5]]), 1, 1.0)
+    assert error == pytest.approx(2**2 + 2**2 + 10**2)
+    assert ratio == pytest.approx(np.sqrt((1 + 10**2) / 2))
+
+
+def test_the_error_must_fall_with_q_at_every_k():
+    falls = [[4, 5, 6], [3, 4, 5], [2, 3, 4], [1, 2, 3]]
+    assert measured("conflict", "falls_with_q", conflict(error=falls)).value
+    falls[3] = [1, 2, 4.5]
+    assert not measured("conflict", "falls_with_q", conflict(error=falls)).value
+
+
+def test_a_column_must_rise_in_every_curve():
+    rises = [[4, 5, 6], [3, 4, 5], [2, 3, 4], [1, 2, 3]]
+    settings = {"column": "error", "rising": True}
+    assert measured("conflict", "monotone", conflict(error=rises), **settings).value
+    rises[3] = [1, 3, 2]
+    assert not measured("conflict", "monotone", conflict(error=rises), **settings).value
+
+
+def test_extremes_are_taken_over_all_curves():
+    gamma = [[1.2, 1.1, 1.05], [1.2, 1.1, 1.02], [1.3, 1.1, 1.05], [1.2, 1.1, 1.05]]
+    bound = [[1.25, 1.1, 1.05]] * 4
+    curves = conflict(gamma=gamma, gamma_bound=bound)
+    assert measured("conflict", "lemma", curves).value == pytest.approx(1.3 / 1.25)
+    assert measured("conflict", "tight", curves).value == pytest.approx(1.2 / 1.25)
+    assert measured("conflict", "least_expansion", curves).value == pytest.approx(1.02)
+    chosen = conflict(error_chosen=[[2, 6, 4]] * 4, error_exact=[[1, 2, 4]] * 4)
+    assert measured("conflict", "chosen", chosen).value == pytest.approx(3.0)
+
+
+def test_projections_are_measured_with_the_most_directions():
+    curves = {"estimates": [{"directions": [1, 100], "error": [9, 6], "error_on_f": [8, 2]}]}
+    assert measured("projection", "last", curves, column="error").value == 6
+    ratio = measured("projection", "ratio", curves, upper="error", lower="error_on_f")
+    assert ratio.value == 3
+
+
+def test_errors_are_relative_to_the_gradient_that_they_belong_to():
+    """The gradient is 13 long, its projection 5."""
+    table = find("projection").run({"gradient": [3.0, 4.0, 12.0], "counts": [10, 100]}, 0)
+    assert table["relative_error"] == pytest.approx(table["error"] / 13)
+    assert table["relative_error_on_f"] == pytest.approx(table["error_on_f"] / 5)
+
+
+def test_over_seeds_the_median_is_taken_and_the_range_shown():
+    curves = {"estimates": [{"error": [9, last]} for last in (5, 1, 2, 9, 3)]}
+    one = measured("projection", "last", curves, column="error")
+    assert (one.value, one.low, one.high) == (3, 1, 9)
+    assert one.text == "3 (1 to 9, 5 seeds)"

@@ -1,0 +1,242 @@
+"""The report, as files and in a browser."""
+
+import csv
+import html
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from paper import fakes
+from szoht.paper import (
+    Claim,
+    Curve,
+    Job,
+    Results,
+    Scale,
+    Verdict,
+    judge,
+    reproduce,
+)
+from szoht.paper.report import write_report
+from szoht.paper.reproduce import Outcome
+from szoht.reporting.drawing import inline_svg
+from szoht.reporting.theory_figures import contraction_figure
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+PROBE = """
+<script>
+  const seen = [...document.querySelectorAll("figure svg")].map(svg => {
+    const box = svg.getBoundingClientRect();
+    const drawn = [...svg.querySelectorAll("path, image, use")].filter(part => {
+      const inner = part.getBoundingClientRect();
+      return inner.width + inner.height > 0;
+    });
+    return {name: svg.id, width: box.width, height: box.height, drawn: drawn.length};
+  });
+  const table = document.querySelector("table"), button = table.querySelector("th button");
+  const first = () => [...table.tBodies[0].rows].map(row => row.cells[0].textContent);
+  const before = first();
+  button.click();
+  const up = first();
+  button.click();
+  const ids = [...document.querySelectorAll("[id]")].map(part => part.id);
+  const twice = ids.filter((id, place) => ids.indexOf(id) !== place);
+  const result = {seen, before, up, down: first(), twice, wide: document.body.scrollWidth};
+  document.body.dataset.probe = JSON.stringify(result);
+</script>
+"""
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """Return a real report: two experiments that take no time."""
+    folder = tmp_path_factory.mktemp("report")
+    return reproduce(["rho-gamma", "projection"], quick=True, out=folder, workers=1)
+
+
+def test_everything_is_written(report):
+    folder = report.path.parent
+    for name in ("rho-gamma-contraction", "projection-sphere"):
+        assert (folder / "figures" / f"{name}.svg").read_text().startswith("<?xml")
+        assert (folder / "figures" / f"{name}.png").read_bytes()[1:4] == b"PNG"
+    assert len(list((folder / "curves").rglob("*.csv"))) == 6 + 3
+    with (folder / "curves" / "rho-gamma" / "corrected_q=200-seed0.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 1000
+    assert float(rows[-1]["k_star=1"]) == pytest.approx(1.0102, abs=1e-3)
+
+
+def test_curves_are_listed_by_name_and_seed(report):
+    for outcome in report.outcomes:
+        listed = [(curve.job.curve, curve.job.seed) for curve in outcome.curves]
+        assert listed == sorted(listed)
+
+
+def test_what_a_grid_search_found_is_used(tmp_path, monkeypatch):
+    seen = []
+
+    def jobs(scale):
+        seen.append(scale)
+        return []
+
+    module = sys.modules[reproduce.__module__]
+    monkeypatch.setattr(module, "find", lambda name: fakes.make(jobs=jobs))
+    (tmp_path / "tuned").mkdir()
+    (tmp_path / "tuned" / "assets.json").write_text('{"best": 7}')
+    reproduce("fake", out=tmp_path, seeds=4, workers=1)
+    assert seen == [Scale(quick=False, seeds=4, options={"assets": {"best": 7}})]
+
+
+def test_verdicts_and_machine_are_shown(report):
+    text = report.path.read_text()
+    assert {one.verdict for one in report.judged} == {"holds", "differs", "not judged"}
+    for one in report.judged:
+        assert html.escape(one.claim.statement) in text
+    assert f"{len(report.judged)} claims:" in text
+    for word in ("numpy", "Python", "seeds", "wall time", "Quick run"):
+        assert word in text
+
+
+def test_the_page_refers_to_nothing_outside(report):
+    text = report.path.read_text()
+    for name in re.findall(r'(?:src|href|action|data)\s*=\s*"([^"]+)"', text):
+        assert name.startswith(("#", "curves/", "data:image/")), name
+    assert "@import" not in text
+    for url in re.findall(r"url\(([^)]+)\)", text):
+        assert url.startswith("#"), url
+
+
+def test_a_claim_that_fails_is_shown_as_failed(tmp_path):
+    job = Job(experiment="fake", curve="low", settings={"offset": 0}, seed=0)
+    results = Results([Curve(job=job, table=fakes.run(job.settings, 0), seconds=0.0)])
+    claim = Claim(
+        id="a",
+        experiment="fake",
+        statement="A <wrong> claim",
+        where="w",
+        compute="value",
+        arguments={"curve": "low", "place": 1.0},
+        kind="at least",
+        target=3.0,
+    )
+    experiment = fakes.make()
+    judged = judge(claim, experiment, results, quick=False)
+    outcome = Outcome(
+        experiment=experiment,
+        curves=results.curves,
+        drawings=experiment.figures(results),
+        judged=[judged],
+        problems=["a curve: no luck"],
+    )
+    path = write_report([outcome], tmp_path, quick=False, seconds=1.0)
+    text = path.read_text()
+    assert judged.verdict is Verdict.FAILS
+    assert '<span class="badge bad">fails</span>' in text
+    assert "1 fail" in text
+    assert "A &lt;wrong&gt; claim" in text
+    assert "Two lines &amp; &lt;more&gt;." in text
+    assert "Not run: a curve: no luck" in text
+
+
+def test_figures_are_the_same_every_time():
+    first, second = (
+        inline_svg(contraction_figure(k_star=(1, 2), q=(10,)), "name", "A <figure>")
+        for _ in range(2)
+    )
+    assert first == second
+    assert "<title>A &lt;figure&gt;</title>" in first
+
+
+def test_experiments_without_data_are_left_out_visibly(tmp_path, monkeypatch):
+    monkeypatch.setenv("SZOHT_DATA", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("szoht.problems.data._download", _no_network)
+    found = reproduce("attacks", quick=True, out=tmp_path / "out", workers=1)
+    assert {one.verdict for one in found.judged} == {Verdict.OPEN}
+    assert "SZOHT_DATA" in found.path.read_text()
+
+
+def _no_network(file):
+    from szoht.problems import data  # noqa: PLC0415
+
+    raise data._Failed("no network in tests")
+
+
+def test_seeds_are_what_is_asked_for(tmp_path):
+    found = reproduce("projection", quick=True, seeds=1, out=tmp_path, workers=1)
+    assert [curve.job.seed for curve in found.outcomes[0].curves] == [0]
+    assert list(Scale(seeds=2).runs(quick=1, full=5)) == [0, 1]
+    assert np.array_equal(list(Scale().runs(quick=1, full=5)), range(5))
+
+
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+
+
+@needs_browser
+def test_in_a_browser(report, tmp_path):
+    """Figures show, tables sort, ids are unique, and no request leaves the page."""
+    copy = report.path.parent / "probed.html"  # the same page, and a script that looks at it
+    copy.write_text(report.path.read_text().replace("</body>", PROBE + "</body>"))
+    dom, asked = browse(copy, tmp_path)
+    found = re.search(r'data-probe="([^"]+)"', dom)
+    assert found, dom[:500]
+    probe = json.loads(html.unescape(found.group(1)))
+    assert {one["name"] for one in probe["seen"]} == {"rho-gamma-contraction", "projection-sphere"}
+    for one in probe["seen"]:
+        assert one["width"] > 300, one
+        assert one["height"] > 150, one
+        assert one["drawn"] > 30, one
+    assert probe["up"] == sorted(probe["before"])
+    assert probe["down"] == sorted(probe["before"], reverse=True)
+    assert probe["twice"] == []
+    assert probe["wide"] <= 1200
+    assert asked == []
+
+
+@needs_browser
+def test_a_request_would_be_noticed(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text('<html><body><img src="http://nowhere.invalid/a.png"></body></html>')
+    assert browse(page, tmp_path)[1] == ["http://nowhere.invalid/a.png"]
+
+
+def browse(page, folder):
+    """Return the page as the browser has it, and the addresses that it asked for."""
+    log = folder / "requests.json"
+    flags = [
+        "headless",
+        "no-sandbox",
+        "disable-gpu",
+        "disable-dev-shm-usage",
+        "disable-background-networking",
+        "disable-component-update",
+        "disable-default-apps",
+        "disable-sync",
+        "no-first-run",
+        "dump-dom",
+    ]
+    command = [
+        str(CHROMIUM),
+        *(f"--{flag}" for flag in flags),
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--window-size=1200,900",
+        f"--user-data-dir={folder / 'profile'}",
+        f"--log-net-log={log}",
+        page.as_uri(),
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    text = log.read_text()
+    try:
+        events = json.loads(text)["events"]
+    except ValueError:  # cut short when the browser left before closing it
+        events = json.loads(text.rstrip(",\n ") + "]}")["events"]
+    asked = [event["params"] for event in events if "initiator" in event.get("params", {})]
+    # what the browser asks for on its own account has no origin
+    urls = {one["url"] for one in asked if one["initiator"] != "not an origin"}
+    return run.stdout, sorted(url for url in urls if not url.startswith(("file:", "data:")))

@@ -1,0 +1,44 @@
+"""Every benchmark runs, at sizes so small that its figures mean nothing."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SCRIPTS = re.search(r"^BENCHMARKS := (.*)$", (ROOT / "Makefile").read_text(), re.M)[1].split()
+
+
+def run(folder, script, *arguments):
+    command = [sys.executable, str(ROOT / "benchmarks" / script), "--smoke", *arguments]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_make_runs_every_script_that_has_limits():
+    scripts = (ROOT / "benchmarks").glob("*.py")
+    limited = {path.stem for path in scripts if "    report(" in path.read_text()}
+    assert limited == set(SCRIPTS)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_benchmark_runs(name, tmp_path):
+    done = run(tmp_path, f"{name}.py")
+    rows = [line for line in done.stdout.splitlines() if " limit " in line]
+    unmeasured = done.stderr.count("not measured")  # for want of data
+    assert len(rows) + unmeasured >= 1, done.stdout
+    assert all(" tiny " in row for row in rows)
+
+
+def test_every_peer_that_is_installed_runs(tmp_path):
+    done = run(tmp_path, "peers/run.py", "--out", str(tmp_path))
+    assert "Queries to target" in done.stdout
+    runs = (tmp_path / "runs.csv").read_text()
+    for solver in ("auto", "szoht-tuned", "scipy-lbfgsb"):
+        assert f"quad-d50,{solver},0," in runs
+    assert "port1-k5,auto,0," in runs
