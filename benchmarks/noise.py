@@ -357,20 +357,22 @@ def rsm(problem: Problem, f: Function, budget: int, seed: int) -> Answer:
         residual = y - u[:, on] @ np.linalg.lstsq(u[:, on], y, rcond=None)[0]
     i, j = np.triu_indices(k)
     center, radius, n = np.zeros(k), 2 * length, budget // 4
+    points, values = np.empty((0, k)), np.empty(0)
     for _ in range(2):
-        z = np.clip(center + radius * rng.uniform(-1, 1, (n, k)), low, high)
+        new = np.clip(center + radius * rng.uniform(-1, 1, (n, k)), low, high)
         rows = np.zeros((n, d))
-        rows[:, on] = z
-        values = np.array([f(row) for row in rows])
-        z = z - center
-        fit = np.linalg.lstsq(np.column_stack([np.ones(n), z, z[:, i] * z[:, j]]), values)[0]
+        rows[:, on] = new
+        points = np.concatenate([points, new])
+        values = np.append(values, [f(row) for row in rows])
+        z = points - center
+        terms = np.column_stack([np.ones(len(z)), z, z[:, i] * z[:, j]])
+        fit = np.linalg.lstsq(terms, values)[0]
         h = np.zeros((k, k))
         h[i, j] = fit[k + 1 :]
         h = h + h.T
         e, v = np.linalg.eigh(h)
-        step = -(v / np.maximum(e, 1e-3 * max(e.max(), 1e-9))) @ v.T @ fit[1 : k + 1]
+        step = -(v / np.maximum(e, 0.05 * max(e.max(), 1e-9))) @ v.T @ fit[1 : k + 1]
         center = np.clip(center + np.clip(step, -radius, radius), low, high)
-        radius /= 2
     x = np.zeros(d)
     x[on] = center
     return Answer(x, nfev=2 * (budget // 4) + 2 * n)

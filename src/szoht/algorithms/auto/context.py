@@ -18,6 +18,9 @@ from szoht.types import Indices, Vector
 
 __all__ = ["BudgetSpentError", "SolverContext"]
 
+FAR_OFF, FEWEST_JUDGED = 45.0, 6
+"""A difference this many median deviations off is suspected to be an outlier, among this many."""
+
 MOST_REPEATS = 5
 """A point of a function with outliers is asked at most this many times."""
 
@@ -105,7 +108,22 @@ class SolverContext:
         """
         x = self.structure.to_x(base.z)
         scaled = _Scaled.by(directions, self.structure.unit)
-        return (yield from self._differences(x, base.value, scaled, length))
+        found = yield from self._differences(x, base.value, scaled, length)
+        far = _far(found)
+        if self.outliers or self.notebook.seeded or far.size == 0 or self.left < 1:
+            return found
+        # one value far off the others: a function with outliers gives another one when asked again
+        points = Query(base=x, directions=scaled, radius=length, with_base=False).points()
+        again = yield from self._ask_once(Plan(queries=(self.notebook.query(points[far[0]]),)))
+        if float(again[0].values[0]) - base.value == found[far[0]]:
+            return found
+        self.outliers = True
+        self.explain("a value differs when it is asked again: from now on all are asked twice.")
+        if self.left >= 2 * far.size:
+            plan = Plan(queries=tuple(self.notebook.query(points[i]) for i in far))
+            answers = yield from self._ask(plan)
+            found[far] = [float(answer.values[0]) - base.value for answer in answers]
+        return found
 
     def _differences(
         self, x: Vector, value: float, directions: Directions, length: float
@@ -186,7 +204,22 @@ class SolverContext:
             ]
             keep = np.array([pair is None for pair in pairs])
             undecided, seen = undecided[keep], seen[keep]
+        yield from self._doubt(result, points)
         return plan.answered(result)
+
+    def _doubt(self, result: Vector, points: Vector) -> Steps[None]:
+        """Ask values that would be the best so far twice more: two outliers may agree."""
+        if self.best is None:
+            return
+        low = np.flatnonzero(result < self.best.value)
+        if low.size == 0 or self.left < 2 * low.size:
+            return
+        queries = tuple(self.notebook.query(points[i]) for i in low for _ in range(2))
+        answers = yield from self._ask_once(Plan(queries=queries))
+        more = np.array([answer.values[0] for answer in answers]).reshape(low.size, 2)
+        for i, pair in zip(low, more, strict=True):
+            if pair[0] == pair[1]:
+                result[i] = pair[0]
 
     def _ask_once(self, plan: Plan) -> Steps[Sequence[Answer]]:
         if plan.n_points > self.left >= 1:
@@ -196,6 +229,16 @@ class SolverContext:
         self.evaluations += plan.cost
         self.failures += sum(int(np.isnan(answer.values).sum()) for answer in answers)
         return answers
+
+
+def _far(values: Vector) -> Indices:
+    """Return the values that lie far off the others, the farthest first."""
+    finite = values[np.isfinite(values)]
+    if finite.size < FEWEST_JUDGED:
+        return np.empty(0, dtype=np.intp)
+    distance = np.abs(values - np.median(finite))
+    far = np.flatnonzero(distance > FAR_OFF * np.median(distance[np.isfinite(distance)]))
+    return np.asarray(far[np.argsort(-distance[far])])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -80,15 +80,16 @@ def pursue(rows: Vector, y: Vector, size: int) -> tuple[Indices, Vector, Vector]
     return np.array(order, dtype=np.intp), basis, factor
 
 
-def cross_validate(rows: Vector, y: Vector, size: int, folds: int = FOLDS) -> Vector:
+def cross_validate(rows: Vector, y: Vector, size: int, groups: Indices | None = None) -> Vector:
     """Return squared held-out errors, (size + 1, m): row s for s columns, **selected** in each fold.
 
-    Where a pursuit ends early, the errors of its last size are repeated.
+    Where a pursuit ends early, the errors of its last size are repeated. Rows of one of the
+    ``groups`` (along the same direction) are held out together.
     """
     m = y.size
     errors = np.empty((size + 1, m))
-    fold = np.arange(m) % folds
-    for number in range(folds):
+    fold = (np.arange(m) if groups is None else groups) % FOLDS
+    for number in range(FOLDS):
         train, test = fold != number, fold == number
         order, basis, factor = pursue(rows[train], y[train], size)
         errors[0, test] = y[test] ** 2
@@ -100,7 +101,9 @@ def cross_validate(rows: Vector, y: Vector, size: int, folds: int = FOLDS) -> Ve
     return errors
 
 
-def recover_noisy(rows: Vector, y: Vector, size: int, variance: float) -> Recovery:
+def recover_noisy(
+    rows: Vector, y: Vector, size: int, variance: float, groups: Indices | None = None
+) -> Recovery:
     """Recover slopes from rows whose differences err with the given variance.
 
     Parameters
@@ -113,9 +116,12 @@ def recover_noisy(rows: Vector, y: Vector, size: int, variance: float) -> Recove
         The largest number of slopes; at most a third of the rows is used.
     variance : float
         Of the error of one difference, as far as known.
+    groups : array of shape (m,), optional
+        Numbers of directions: rows along the same one, of other lengths, share a number.
     """
-    size = max(1, min(size, y.size // 3))
-    errors = cross_validate(rows, y, size)
+    distinct = y.size if groups is None else np.unique(groups).size
+    size = max(1, min(size, distinct // 3))
+    errors = cross_validate(rows, y, size, groups)
     means = errors.mean(axis=1)
     best = int(np.argmin(means))
     order, basis, factor = pursue(rows, y, size)

@@ -8,8 +8,9 @@ import numpy as np
 
 from szoht.algorithms.auto.location import Location
 from szoht.algorithms.auto.noise_test import pool
-from szoht.algorithms.auto.noisy.probes import Probes, Sensed, sense
+from szoht.algorithms.auto.noisy.probes import Probes
 from szoht.algorithms.auto.noisy.race import Race
+from szoht.algorithms.auto.noisy.sensing import Sensed, sense
 from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.algorithms.auto.restricted.noisy_bfgs import NoisySolve, minimize_with_differences

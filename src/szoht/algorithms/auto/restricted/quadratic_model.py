@@ -39,6 +39,9 @@ NEAR, FAR = 1.25, 4.0
 BIWEIGHT = 4.685
 """Residuals beyond this many standard deviations get no weight: 95 % efficient on normal values."""
 
+PASSES = 6
+"""Of reweighting, at most."""
+
 FLOOR = 0.7
 """Residuals are never believed to be smaller than this share of the known noise: that is
 overfitting."""
@@ -132,10 +135,10 @@ def fit_quadratic(
     free, shrunk = _features(z)
     level = float(np.median(v))
     v = v - level  # an added constant changes rounding only
-    weights, ridge, s = base, None, 0.0
-    for _ in range(6):
+    weights, ridge, s = base, RIDGES[0], 0.0
+    for passes in range(PASSES):
         fit = _Ridge.of(free, shrunk, v, weights)
-        if ridge is None:
+        if passes in (0, PASSES // 2):  # gross errors may have misled the first choice
             ridge = fit.choose(sigma)
         residuals, freedom = fit.solve(ridge)
         s = _scale(residuals[core], n, freedom, sigma)
@@ -143,7 +146,7 @@ def fit_quadratic(
             break
         t = residuals / (BIWEIGHT * s)
         new = base * np.where(np.abs(t) < 1, (1 - t**2) ** 2, 1e-6)
-        if np.allclose(new, weights, atol=1e-2):
+        if passes >= PASSES // 2 and np.allclose(new, weights, atol=1e-2):
             break
         weights = new
     normal = (free * weights[:, np.newaxis]).T @ free
@@ -346,8 +349,10 @@ def next_shape(model: QuadraticModel) -> Vector:
     return np.asarray(model.region.shape @ (vectors * stretch) @ vectors.T)
 
 
-def expected_gap(model: QuadraticModel) -> float:
+def expected_gap(model: QuadraticModel, step: float = 0.0) -> float:
     """Return how far above the minimum its estimate is expected to be, from the slopes' error.
+
+    After a ``step`` from the center, in radii, slopes err more: by the error of the Hessian.
 
     Along an eigenvector of curvature e, slopes with an error of variance c leave c / (2 e); where
     the error exceeds the curvature, the step ends at the edge of the region: sqrt(c) / 2.
@@ -355,7 +360,8 @@ def expected_gap(model: QuadraticModel) -> float:
     values, vectors = np.linalg.eigh(model.hessian)
     spread = np.einsum("ji,jk,ki->i", vectors, model.covariance, vectors)
     spread = np.maximum(spread, 0.0)
-    return 0.5 * float((spread / np.maximum(np.maximum(values, np.sqrt(spread)), 1e-300)).sum())
+    along = spread / np.maximum(np.maximum(values, np.sqrt(spread)), 1e-300)
+    return 0.5 * (1 + 8 * step**2) * float(along.sum())
 
 
 def eliminate(model: QuadraticModel, size: int, favored: Mask | None = None) -> Indices:

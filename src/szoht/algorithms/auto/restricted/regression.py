@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from szoht.algorithms.auto.location import Location, survivors
 from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.algorithms.auto.restricted.quadratic_model import (
@@ -70,7 +71,8 @@ def minimize_by_regression(
     end at its edge. Residuals that do not shrink with the radius are noise.
     """
     low, high, p = values.low[support], values.high[support], support.size
-    model, settled, terms = None, False, n_terms(p)
+    model, settled = None, False
+    best: tuple[Vector, Location] | None = None
     region = Region(center=start.copy(), radius=radius, shape=np.eye(p) if shape is None else shape)
     misfit: tuple[float, float] | None = None
     stop = values.left() - spend
@@ -86,6 +88,13 @@ def minimize_by_regression(
         if fitted is None:
             continue
         model, radius = fitted, region.radius
+        here = Location(model.constant, model.constant_error)
+        if best is not None and len(survivors([best[1], here])) == 1 and here > best[1]:
+            # the last step led uphill: the model was trusted too far
+            region = Region(center=best[0], radius=0.5 * radius, shape=region.shape)
+            continue
+        if best is None or here < best[1]:
+            best = region.center, here
         center, change, size = minimize_model(model, low, high)
         gained += max(0.0, -change)
         s = model.residual
@@ -96,7 +105,7 @@ def minimize_by_regression(
                 noise, misfits = replace(noise, sigma=s), False
         if misfits and (misfit is None or s < UNSHRUNK * misfit[1] or misfit[0] < radius):
             misfit = (radius, s)
-        accurate = expected_gap(model) < GAP * max(gained, 1e-300)
+        accurate = expected_gap(model, size) < GAP * max(gained, 1e-300)
         if misfits:
             radius *= 0.6 if size < EDGE else 0.8
         elif size > EDGE:
