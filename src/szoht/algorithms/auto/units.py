@@ -36,7 +36,7 @@ def find_units(
     Nothing is done, and nothing asked, where the noise test saw slopes and curvature of unit scale.
     """
     structure = context.structure
-    if structure.has_units or noise.stepwise or noise.fresh or noise.irregular:
+    if structure.has_units or noise.stepwise or noise.fresh:
         return start, noise
     reach = _reach(noise, structure.d)
     if noise.exact and reach is not None:
@@ -127,6 +127,21 @@ def _try_lengths(context: SolverContext, start: Point) -> Steps[float | None]:
         middle = math.sqrt(low * high)
         yield from measure((middle,))
         low, high = (middle, high) if share(middle) < CURVED[0] else (low, middle)
+    if _is_ripple(high, changes):
+        return None
     if not math.isfinite(share(high)):
         return high
     return high / (2 * share(high)) * math.sqrt(structure.d)
+
+
+def _is_ripple(length: float, changes: dict[float, float]) -> bool:
+    """Tell whether f stops changing beyond a length and then changes again, over longer ones.
+
+    What curves over the short length is then an error of the values, not f.
+    """
+    beyond = [abs(changes[t]) for t in sorted(changes) if t >= length]
+    beyond = [size for size in beyond if math.isfinite(size)]
+    return any(
+        after <= 3 * before and max(beyond[i + 1 :], default=0.0) > 10 * max(before, after)
+        for i, (before, after) in enumerate(zip(beyond, beyond[1:], strict=False))
+    )
