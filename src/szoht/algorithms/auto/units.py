@@ -46,6 +46,9 @@ def find_units(
         return start, _rescaled_noise(noise, reach)
     if context.left < 2 * len(LENGTHS):
         return start, noise
+    straight = abs(noise.curvature) * LINE_STEPS[-1] < 1e-4 * noise.slope
+    if noise.exact and straight and (yield from _curves_over_one(context, start)):
+        return start, noise
     reach = yield from _try_lengths(context, start)
     if reach is None or USUAL[0] <= reach <= USUAL[1]:
         return start, noise
@@ -84,12 +87,26 @@ def _rescaled_noise(noise: NoiseModel, scale: float) -> NoiseModel:
     )
 
 
-def _try_lengths(context: SolverContext, start: Point) -> Steps[float | None]:
-    """Look for two lengths over which f is a straight line, then for one over which it curves."""
+def _curves_over_one(context: SolverContext, start: Point) -> Steps[bool]:
+    """Tell whether f is straight over the noise test's lengths only, and not over one unit."""
+    structure, longest = context.structure, float(LINE_STEPS[-1])
+    signs = _signs(context)
+    points = [structure.clip(start.z + length * signs) for length in (longest, 1.0)]
+    short, long = (yield from context.values(points)) - start.value
+    return not abs(long - short / longest) <= LINEAR * abs(short / longest)
+
+
+def _signs(context: SolverContext) -> Vector:
     structure = context.structure
     signs = np.zeros(structure.d)
     free = structure.free
     signs[free] = context.generator().choice(np.array([-1.0, 1.0]), free.size)
+    return signs
+
+
+def _try_lengths(context: SolverContext, start: Point) -> Steps[float | None]:
+    """Look for two lengths over which f is a straight line, then for one over which it curves."""
+    structure, signs = context.structure, _signs(context)
     changes: dict[float, float] = {}
 
     def measure(lengths: tuple[float, ...]) -> Steps[None]:
