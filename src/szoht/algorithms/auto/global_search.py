@@ -64,6 +64,7 @@ class _Search:
     restarts: int = 0
     tried: dict[str, int] = field(default_factory=dict)
     scores: Vector = field(default_factory=lambda: np.empty(0))
+    far_turns: int = 0
     population: Population | None = None
     population_key: tuple[int, ...] = ()
 
@@ -197,8 +198,12 @@ class _Search:
             yield from self.solve(support, self.incumbent, 60 * support.size)
 
     def descend_far(self) -> Steps[None]:
-        """Descend by slopes over long differences, half as long each time."""
-        turn = self.tried.get("long slopes", 0)
+        """Descend by slopes over long differences, half as long each time.
+
+        The first time from the start: what longer looks have found since may be a trap.
+        """
+        turn = self.far_turns
+        self.far_turns += 1
         length = 0.5 * 0.5 ** (turn % 5)
         size = 1.0 if self.context.structure.has_units else float(self.unit.max())
         noise = replace(
@@ -208,7 +213,8 @@ class _Search:
             row_step=length * size,
             curvature=0.0,
         )
-        state = SearchState(point=self.incumbent, noise=noise)
+        point = self.incumbent if turn else self.state.point
+        state = SearchState(point=point, noise=noise)
         yield from descend(self.context, state, self.context.policy.gain_share)
 
     def scan_axes(self) -> Steps[None]:
@@ -531,7 +537,6 @@ def search_globally(context: SolverContext, state: SearchState) -> Steps[None]:
             yield from search.scan_axes()
         if state.noise.stepwise:
             yield from search.descend_far()
-            search.tried["long slopes"] = 1
     yield from search.polish()
     if search.gained:
         yield from search.classify()
