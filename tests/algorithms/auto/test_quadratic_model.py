@@ -23,12 +23,16 @@ def curved(seed, p=4):
     root = rng.standard_normal((p, p)) / 2
     hessian = root @ root.T + np.diag(rng.uniform(0.5, 2, p))
     best = rng.uniform(-1, 1, p)
-    return lambda x: 3.0 + 0.5 * np.einsum("...i,ij,...j", x - best, hessian, x - best), hessian, best
+
+    def f(x):
+        return 3.0 + 0.5 * np.einsum("...i,ij,...j", x - best, hessian, x - best)
+
+    return f, hessian, best
 
 
-def sample(f, seed, n=200, p=4, sigma=0.0, radius=1.0, center=0.0):
+def sample(f, seed, *, n=200, p=4, sigma=0.0, center=0.0):
     rng = np.random.default_rng(1000 + seed)
-    points = center + radius * np.cos(np.pi * rng.random((n, p)))
+    points = center + np.cos(np.pi * rng.random((n, p)))
     return points, f(points) + sigma * rng.standard_normal(n)
 
 
@@ -112,7 +116,7 @@ def test_higher_terms_are_noticed():
 
 
 def test_the_minimizer_obeys_bounds_and_zeros():
-    f, hessian, best = curved(5)
+    f, _, _ = curved(5)
     points, values = sample(f, 5, sigma=1e-5)
     model = fit_quadratic(points, values, region(), 1e-5)
     assert model is not None

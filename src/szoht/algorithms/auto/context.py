@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from szoht.core.random import Key, Purpose
 from szoht.algorithms.auto.location import agreed
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import Point, Steps
 from szoht.algorithms.auto.structure import Structure
-from szoht.core.directions import Directions, ArrayDirections, Offsets
-from szoht.core.query import Answer, Plan, Query
 from szoht.algorithms.generator import SolverContext as Notebook
+from szoht.core.directions import ArrayDirections, Directions, Offsets
+from szoht.core.query import Answer, Plan, Query
+from szoht.core.random import Key, Purpose
 from szoht.types import Indices, Vector
 
 __all__ = ["BudgetSpentError", "SolverContext"]

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from szoht.core.algorithm import Ending, Evidence
 from szoht.algorithms.auto.context import SolverContext
 from szoht.algorithms.auto.location import Location
 from szoht.algorithms.auto.noise_test import (
@@ -21,6 +20,7 @@ from szoht.algorithms.auto.noise_test import (
 from szoht.algorithms.auto.noisy.search import NoisyAnswer, NoisySearch
 from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import NoiseKind, NoiseModel, Point, Steps
+from szoht.core.algorithm import Ending, Evidence
 from szoht.types import Vector
 
 __all__ = ["check_roughness", "estimate_noise", "solve_noisy"]
@@ -40,7 +40,7 @@ def estimate_noise(context: SolverContext, start: Point) -> Steps[NoiseModel]:
 
     Sets ``context.outliers`` if single values are grossly wrong.
     """
-    if context.left < 2:
+    if context.left <= 1:
         return _with_steps(context, NoiseModel())
     again = yield from context.value(start.z)
     if again != start.value and math.isfinite(again):
@@ -99,7 +99,7 @@ def _line(context: SolverContext, z: Vector) -> tuple[list[Vector], list[Vector]
 def _points(
     context: SolverContext, z: Vector, tables: tuple[Vector, ...]
 ) -> tuple[list[Vector], ...]:
-    """Return points at several steps along a vector of random signs that points inward at bounds."""
+    """Return points at several steps along random signs, which point inward at bounds."""
     structure = context.structure
     longest = max(float(steps[-1]) for steps in tables)
     signs = context.generator().choice(np.array([-1.0, 1.0]), z.size)
@@ -113,12 +113,13 @@ def _points(
 def check_roughness(context: SolverContext, point: Point, noise: NoiseModel) -> Steps[NoiseModel]:
     """Look for an error that changes over longer distances; at most once per run, 8 values.
 
-    Called where slopes are not sparse or lead nowhere: over short distances such an error looks like
-    a smooth function with a dense gradient.
+    Called where slopes are not sparse or lead nowhere: over short distances such an error looks
+    like a smooth function with a dense gradient.
     """
-    tables = _points(context, point.z, ROUGH_STEPS)
-    if context.roughness_checked or not noise.exact or context.left < 8:
+    n_values = sum(steps.size for steps in ROUGH_STEPS)
+    if context.roughness_checked or not noise.exact or context.left < n_values:
         return noise
+    tables = _points(context, point.z, ROUGH_STEPS)
     context.roughness_checked = True
     values = yield from context.values([z for table in tables for z in table])
     if not np.isfinite(values).all():

@@ -83,7 +83,7 @@ def mostly_equal(values: Vector) -> float | None:
 def from_repeats(values: Vector) -> NoiseModel:
     """Judge fresh noise from values at one point.
 
-    A robust scale guards against a heavy tail; it is doubled because six values may agree by chance.
+    A robust scale guards against a heavy tail; it is doubled as six values may agree by chance.
     """
     sigma, scale = float(np.std(values, ddof=1)), 1.2 * robust_scale(values)
     return NoiseModel(

@@ -25,9 +25,10 @@ class Recovery:
 
     ``order`` lists coordinates as the pursuit chose them, ``size`` how many of them predict best;
     ``slopes`` and ``z`` belong to ``order`` (zero beyond ``size``). ``r2`` is the share of the
-    differences' power that is predicted on held-out rows, ``t`` the paired t statistic of that gain,
-    ``signal`` the share of their power that noise does not explain. ``z`` is each slope divided by
-    its standard error, from the *held-out* error: in-sample residuals of a selection are too small.
+    differences' power that is predicted on held-out rows, ``t`` the paired t statistic of that
+    gain, ``signal`` the share of their power that noise does not explain. ``z`` is each slope
+    divided by its standard error, from the *held-out* error: in-sample residuals of a selection are
+    too small.
     """
 
     order: Indices
@@ -81,7 +82,7 @@ def pursue(rows: Vector, y: Vector, size: int) -> tuple[Indices, Vector, Vector]
 
 
 def cross_validate(rows: Vector, y: Vector, size: int, groups: Indices | None = None) -> Vector:
-    """Return squared held-out errors, (size + 1, m): row s for s columns, **selected** in each fold.
+    """Return squared held-out errors, (size + 1, m): row s for s columns, selected in each fold.
 
     Where a pursuit ends early, the errors of its last size are repeated. Rows of one of the
     ``groups`` (along the same direction) are held out together.

@@ -29,8 +29,8 @@ FINE, COARSE = 100.0, 10.0
 seen, and length costs nothing there), and over more; half of it is enough."""
 
 SHORT, FIRST_LENGTH, LONGEST = 0.05, 0.1, 4.0
-"""Lengths, in reaches: of probes that are short; of the first one when no slope was seen on the test
-line; of the longest without bounds."""
+"""Lengths, in reaches: of probes that are short; of the first one when no slope was seen on the
+test line; of the longest without bounds."""
 
 SHORTEST = 1e-6
 
@@ -60,7 +60,7 @@ GREW, GREW_MUCH = 1.5, 1.8
 """Sigma grew: noise was taken for signal. It grew much: noise grows with the distance."""
 
 BENT = 0.5
-"""A length is halved if the part of differences that is not linear has this share of their power,"""
+"""A length is halved if the part of differences that is not linear has this share of their power"""
 
 CLEARLY, SUSPECTED, UNEXPLAINED = 4.0, 2.0, 0.7
 """and this many times that of the noise; fewer if more than the last share of the signal is not

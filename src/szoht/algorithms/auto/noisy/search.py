@@ -48,7 +48,22 @@ SIGNIFICANT = 2.5
 FARTHEST = 3.0
 """Of a probe in the low-noise mode, relative to the one before."""
 
+LIKELY = 3.0
+"""Where recovery is sure, slopes of this many standard errors are worth a solve."""
+
+HALF = 0.5
+
+FEWEST_VALUES = 40
+"""With fewer values left no further round begins."""
+
+SMALLEST_RADIUS = 0.05
+"""Of the first regression."""
+
+POOLED, POOLED_FREEDOM = (0.5, 1.4), 10
+"""Residuals between these multiples of sigma are pooled with it, given these degrees of freedom."""
+
 BLIND_JITTER = 1e-3
+"""Displacement of repeated values where the curvature is unknown and the error is fixed."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -117,39 +132,40 @@ class NoisySearch:
         """
         probes, length, first_cost, stalled = None, None, 0, 0
         for number in range(ROUNDS):
-            if number and self.room < max(40, 2 * n_terms(self.k)):
+            if number and self.room < max(FEWEST_VALUES, 2 * n_terms(self.k)):
                 return
-            cap = int((LOOK_LATER if number else LOOK_FIRST) * self.room)
-            if number:
-                cap = max(20, min(cap, 2 * first_cost * 2**stalled))
             if probes is None or not np.array_equal(probes.x, self.x):
                 probes = yield from self._new_probes(number)
+            cap = self._cap(number, first_cost * 2**stalled)
             sensed = yield from sense(probes, cap=cap, length=length)
             self.noise = replace(sensed.noise, slope=0.0)
             first_cost = first_cost or sensed.cost
             self._explain_sensed(sensed)
-            found = sensed.recovery
-            if number and found.signal < 0.5 and not (found.size and found.t > SIGNIFICANT):
+            if number and not _is_promising(sensed):
                 self.explain("no coordinate outside the support is significant.")
                 return
             wide = np.union1d(self.support, self._select(sensed, first=number == 0))
-            if not wide.size:
-                return  # nothing stands out of the noise
-            if number == 0:
-                self.low_noise = sensed.low_noise
-                self.radius = max(min(2 * sensed.length, 1.0), 0.05)
-            if self.low_noise:
-                length = FARTHEST * sensed.length
-                gained = yield from self._solve_smooth(
-                    wide, sensed.length, first=number == 0, sure=sensed.sure
-                )
-            else:
-                length = sensed.length if sensed.length >= 0.5 else None
-                gained = yield from self._solve_regression(wide, first=number == 0)
+            gained = yield from self._solve(wide, sensed, first=number == 0)
+            length = FARTHEST * sensed.length if self.low_noise else _long_only(sensed.length)
             stalled = 0 if gained else stalled + 1
             nothing_new = sensed.sure or wide.size == self.support.size
             if stalled >= STALLED or (stalled and nothing_new):
                 return
+
+    def _cap(self, number: int, first_cost: int) -> int:
+        """Return how many values sensing may spend."""
+        if number == 0:
+            return int(LOOK_FIRST * self.room)
+        return max(FEWEST_VALUES // 2, min(int(LOOK_LATER * self.room), 2 * first_cost))
+
+    def _solve(self, wide: Indices, sensed: Sensed, *, first: bool) -> Steps[bool]:
+        """Minimize over ``wide`` and prune to k; tell whether that gained anything."""
+        if first:
+            self.low_noise = sensed.low_noise
+            self.radius = max(min(2 * sensed.length, 1.0), SMALLEST_RADIUS)
+        if not self.low_noise:
+            return (yield from self._solve_regression(wide, first=first))
+        return (yield from self._solve_smooth(wide, sensed.length, first=first, sure=sensed.sure))
 
     def _new_probes(self, number: int) -> Steps[Probes]:
         value = self.value
@@ -174,8 +190,9 @@ class NoisySearch:
         if sensed.sure:
             best = found.order[: found.size]
             z, slopes = found.z[: found.size], np.abs(found.slopes[: found.size])
-            keep = (z > 3) | (z >= z.max(initial=0.0))
-            return best[keep][np.argsort(-slopes[keep], kind="stable")][: self.k]
+            keep = (z > LIKELY) | (z >= z.max(initial=0.0))
+            steepest = np.argsort(-slopes[keep], kind="stable")[: self.k]
+            return np.asarray(best[keep][steepest])
         sparse = not first or found.r2 >= 0.5 * found.signal
         return found.order[: self.k if sparse else 2 * self.k]
 
@@ -289,7 +306,7 @@ class NoisySearch:
         if model is None:
             return None, wide, math.nan
         ratio = model.residual / max(self.noise.sigma, 1e-300)
-        if model.freedom > 10 and 0.5 < ratio < 1.4:
+        if model.freedom > POOLED_FREEDOM and POOLED[0] < ratio < POOLED[1]:
             self.noise = pool(self.noise, model.residual, model.freedom)
         favored = None if first else np.isin(wide, self.support)
         keep = eliminate(model, min(self.k, wide.size), favored)
@@ -358,8 +375,19 @@ class NoisySearch:
         self.report(x, location)
 
 
+def _is_promising(sensed: Sensed) -> bool:
+    """Tell whether there is signal, or slopes are significant although there seems to be none."""
+    found = sensed.recovery
+    return found.signal >= HALF or (found.size > 0 and found.t > SIGNIFICANT)
+
+
+def _long_only(length: float) -> float | None:
+    """Return a length to begin the next round with, if short ones are known to be in vain."""
+    return length if length >= HALF else None
+
+
 def _drop(solved: NoisySolve, size: int) -> tuple[Indices, Vector]:
-    """Backward elimination by z_i^2 / (2 B_ii) with the inverse Hessian B; the others move along."""
+    """Eliminate backward by z_i^2 / (2 B_ii), B the inverse Hessian; the others move along."""
     z = solved.z
     inverse = np.eye(z.size) if solved.inverse is None else solved.inverse.copy()
     keep = np.arange(z.size)

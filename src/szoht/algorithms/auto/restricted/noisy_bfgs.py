@@ -1,11 +1,11 @@
-"""BFGS on few coordinates from values with a small error: central differences of noise-aware length.
+"""BFGS on few coordinates from values with a small error, by central differences.
 
 The difference length balances noise and curvature (Moré and Wild 2012, ACM TOMS 38), the solve ends
 where the model promises no more than the noise can hide (Berahas, Byrd, Nocedal 2019).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -93,82 +93,101 @@ def minimize_with_differences(
     sigma: float,
     length: float,
     patience: int,
-    curvature: Vector | None = None,
+    curvature: Vector,
 ) -> Steps[NoisySolve]:
-    """Minimize over ``support`` from ``start`` (its entries there), with at most ``patience`` values.
+    """Minimize over ``support`` from ``start`` (its entries there), within ``patience`` values.
 
-    ``length`` is that of differences along axes of unknown ``curvature`` (0).
+    ``length`` is that of differences along axes whose ``curvature`` is unknown (0).
     """
-    low, high, p = values.low[support], values.high[support], support.size
+    p, limit = support.size, max(values.left() - patience, 0)
     differences = _Differences(
         values=values,
         support=support,
-        low=low,
-        high=high,
+        low=values.low[support],
+        high=values.high[support],
         sigma=sigma,
         steps=np.full(p, length),
-        curvature=np.zeros(p) if curvature is None else curvature.copy(),
+        curvature=curvature.copy(),
     )
-    differences.adapt(differences.curvature > 0)
-    z, limit = start.copy(), values.left() - patience
+    solve = _Solve(differences=differences, z=start.copy(), value=value)
+    if values.affordable(2 * p + 2) == 2 * p + 2:
+        yield from solve.begin()
+        for _ in range(STEPS):
+            if values.left() - 2 * p - TRIALS < limit or not (yield from solve.step()):
+                break
+    return NoisySolve(
+        z=solve.z, value=solve.value, inverse=solve.inverse, curvature=differences.curvature
+    )
+
+
+@dataclass(kw_only=True, eq=False)
+class _Solve:
+    """A solve in progress: the point, its slopes, the inverse Hessian."""
+
+    differences: _Differences
+    z: Vector
+    value: float
+    slopes: Vector = field(init=False)
     inverse: Vector | None = None
-    if values.affordable(2 * p + 2) < 2 * p + 2:
-        return NoisySolve(z=z, value=value, inverse=None, curvature=differences.curvature)
-    g = yield from differences.slopes(z, value)
-    inverse = differences.diagonal()
-    first, stalls = float(np.linalg.norm(g)), 0
-    for _ in range(STEPS):
-        if values.left() - 2 * p - TRIALS < max(limit, 0):
-            break
-        held = ((z <= low) & (g > 0)) | ((z >= high) & (g < 0))
-        free = np.where(held, 0.0, g)
-        if not free.any():
-            break
-        step = _direction(z, free, held, inverse, bounded=not values.unbounded)
+    first: float = 0.0
+    stalls: int = 0
+
+    def begin(self) -> Steps[None]:
+        """Measure the slopes and the curvature along the axes."""
+        self.differences.adapt(self.differences.curvature > 0)
+        self.slopes = yield from self.differences.slopes(self.z, self.value)
+        self.inverse = self.differences.diagonal()
+        self.first = float(np.linalg.norm(self.slopes))
+
+    def step(self) -> Steps[bool]:
+        """Take a step; tell whether to go on."""
+        on, g = self.differences, self.slopes
+        held = ((self.z <= on.low) & (g > 0)) | ((self.z >= on.high) & (g < 0))
+        if held.all() or not g[~held].any():
+            return False
+        step = self._direction(np.where(held, 0.0, g), held)
         slope = float(step @ g)
         if slope >= 0:
-            inverse = None
-            stalls += 1
-            if stalls > 1:
-                break
-            continue
-        if inverse is not None and -slope / 2 < PROMISE * sigma:
-            break
-        new, lower = yield from _line_search(values, support, z, value, step, slope)
-        if not lower < value - 2 * sigma:
-            if stalls >= (2 if inverse is not None else 1):
-                break
-            stalls += 1
-            differences.steps = np.minimum(2 * differences.steps, LONGEST)
-            g = yield from differences.slopes(z, value)
-            inverse = differences.diagonal() if stalls == 1 else None
-            continue
-        after = yield from differences.slopes(new, lower)
-        inverse = _update(inverse, new - z, after - g)
-        z, value, g = new, lower, after
-        if float(np.linalg.norm(g)) <= ACCURACY * first:
-            break
-    return NoisySolve(z=z, value=value, inverse=inverse, curvature=differences.curvature)
+            self.inverse, self.stalls = None, self.stalls + 1
+            return self.stalls == 1
+        if self.inverse is not None and -slope / 2 < PROMISE * on.sigma:
+            return False
+        z, value = yield from _line_search(on, (self.z, self.value), step, slope)
+        if not value < self.value - 2 * on.sigma:
+            return (yield from self._stall())
+        after = yield from on.slopes(z, value)
+        self.inverse = _update(self.inverse, z - self.z, after - g)
+        self.z, self.value, self.slopes = z, value, after
+        return float(np.linalg.norm(after)) > ACCURACY * self.first
 
+    def _stall(self) -> Steps[bool]:
+        """Measure again over longer differences, with less and less belief in the curvature."""
+        if self.stalls >= (2 if self.inverse is not None else 1):
+            return False
+        self.stalls += 1
+        self.differences.steps = np.minimum(2 * self.differences.steps, LONGEST)
+        self.slopes = yield from self.differences.slopes(self.z, self.value)
+        self.inverse = self.differences.diagonal() if self.stalls == 1 else None
+        return True
 
-def _direction(
-    z: Vector, slopes: Vector, held: Vector, inverse: Vector | None, *, bounded: bool
-) -> Vector:
-    size = max(1.0, float(np.abs(z).max())) * (0.5 if bounded else 1.0)
-    step = -slopes if inverse is None else np.where(held, 0.0, -(inverse @ slopes))
-    longest = float(np.abs(step).max())
-    return step * size / longest if inverse is None or longest > 2 * size else step
+    def _direction(self, slopes: Vector, held: Mask) -> Vector:
+        bounded = not self.differences.values.unbounded
+        size = max(1.0, float(np.abs(self.z).max())) * (0.5 if bounded else 1.0)
+        step = -slopes if self.inverse is None else np.where(held, 0.0, -(self.inverse @ slopes))
+        longest = float(np.abs(step).max())
+        shorten = self.inverse is None or longest > 2 * size
+        return step * size / max(longest, 1e-300) if shorten else step
 
 
 def _line_search(
-    values: Values, support: Indices, z: Vector, value: float, step: Vector, slope: float
+    on: _Differences, start: tuple[Vector, float], step: Vector, slope: float
 ) -> Steps[tuple[Vector, float]]:
     """Follow a parabola through the first value, its slope and the newest value."""
-    low, high = values.low[support], values.high[support]
+    z, value = start
     best, lowest, length = z, value, 1.0
     for _ in range(TRIALS):
-        trial = np.clip(z + length * step, low, high)
-        found = float((yield from values.sparse_at(trial[np.newaxis], support))[0])
+        trial = np.clip(z + length * step, on.low, on.high)
+        found = float((yield from on.values.sparse_at(trial[np.newaxis], on.support))[0])
         good = found < value + 1e-4 * length * slope
         if found < lowest:
             best, lowest = trial, found

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 
 from szoht.algorithms.auto.noise_test import robust_scale
 from szoht.types import Indices, Mask, Vector
@@ -25,8 +25,8 @@ __all__ = [
 ]
 
 RIDGES = (1e-6, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)
-"""Trial penalties, per row and times `RIDGE_UNIT`, on what a Hessian deviates from a multiple of the
-identity; leave-one-out errors choose."""
+"""Trial penalties, per row and times `RIDGE_UNIT`, on what a Hessian deviates from a multiple of
+the identity; leave-one-out errors choose."""
 
 RIDGE_UNIT = 0.02
 
@@ -35,6 +35,9 @@ FULL_HESSIAN = 30
 
 NEAR, FAR = 1.25, 4.0
 """Up to the first distance, in radii, a point has full weight; beyond the second none."""
+
+CORE, FEWEST_CORE = 0.5, 8
+"""Points of more than this weight judge the residuals, if they are this many."""
 
 BIWEIGHT = 4.685
 """Residuals beyond this many standard deviations get no weight: 95 % efficient on normal values."""
@@ -51,7 +54,7 @@ overfitting."""
 class Region:
     """Where a model is fitted: x = center + radius * shape @ z with |z_i| <= 1.
 
-    ``shape`` makes the curvature about the same in all directions; the identity if nothing is known.
+    ``shape`` makes the curvature about the same in all directions; the identity if unknown.
     """
 
     center: Vector
@@ -60,7 +63,7 @@ class Region:
 
     def to_z(self, points: Vector) -> Vector:
         """Return points in the coordinates of the region."""
-        return np.linalg.solve(self.shape, (points - self.center).T).T / self.radius
+        return np.asarray(np.linalg.solve(self.shape, (points - self.center).T).T / self.radius)
 
     def to_x(self, z: Vector) -> Vector:
         """Return the points of coordinates z."""
@@ -93,6 +96,7 @@ class QuadraticModel:
     lack_of_fit: float
 
     def __call__(self, x: Vector) -> float:
+        """Return the value at ``x``."""
         z = self.region.to_z(x[np.newaxis])[0]
         return self.constant + float(self.slopes @ z + 0.5 * z @ self.hessian @ z)
 
@@ -131,7 +135,7 @@ def fit_quadratic(
     if n < p + 4:
         return None
     base = np.where(distance <= NEAR, 1.0, (NEAR / np.maximum(distance, NEAR)) ** 4)
-    core = base > 0.5 if int((base > 0.5).sum()) >= 8 else np.ones(n, dtype=bool)
+    core = base > CORE if int((base > CORE).sum()) >= FEWEST_CORE else np.ones(n, dtype=bool)
     free, shrunk = _features(z)
     level = float(np.median(v))
     v = v - level  # an added constant changes rounding only
@@ -157,7 +161,7 @@ def fit_quadratic(
         slopes=fit.free[1 : p + 1],
         hessian=_hessian(fit.free[p + 1], fit.shrunk, p),
         residual=s,
-        covariance=covariance[1 : p + 1, 1 : p + 1],
+        covariance=np.asarray(covariance[1 : p + 1, 1 : p + 1], dtype=float),
         constant_error=math.sqrt(max(float(covariance[0, 0]), 0.0)),
         freedom=freedom,
         lack_of_fit=_lack_of_fit(z, residuals, weights, (free, shrunk), s),
@@ -197,6 +201,7 @@ class _Ridge:
 
     @classmethod
     def of(cls, free: Vector, shrunk: Vector, v: Vector, weights: Vector) -> "_Ridge":
+        """Diagonalize the penalized part, what the free part explains being removed."""
         root = np.sqrt(weights)[:, np.newaxis]
         a, b, y = free * root, shrunk * root, v * root[:, 0]
         q, _ = np.linalg.qr(a)
@@ -242,7 +247,7 @@ class _Ridge:
         penalized = self._penalized(ridge)
         self.shrunk = self.vectors @ (self.turned.T @ self.residual / penalized)
         a, b, y = self.weighted
-        self.free = np.linalg.lstsq(a, y - b @ self.shrunk, rcond=None)[0]
+        self.free = np.asarray(np.linalg.lstsq(a, y - b @ self.shrunk, rcond=None)[0], dtype=float)
         free, shrunk, v = self.rows
         used = float(self.leverage.sum()) + float((self.squares / penalized).sum())
         return v - free @ self.free - shrunk @ self.shrunk, max(v.size - used, 0.1 * v.size)
@@ -326,7 +331,7 @@ def _minimize_quadratic(
             value,
             np.clip(start, low, high),
             jac=True,
-            bounds=np.column_stack([low, high]),
+            bounds=Bounds(low, high),
             method="L-BFGS-B",
             options={"maxiter": 300, "ftol": 1e-14, "gtol": 1e-9 * scale},
         )
@@ -368,7 +373,7 @@ def eliminate(model: QuadraticModel, size: int, favored: Mask | None = None) -> 
     """Return the ``size`` coordinates to keep, by backward elimination in the model.
 
     Each time the coordinate goes whose return to zero costs least when the others are minimized
-    over: z_i^2 / (2 [H^-1]_ii). For ``favored`` ones the cost counts double: a change needs evidence.
+    over: z_i^2 / (2 [H^-1]_ii). That of ``favored`` ones counts double: a change needs evidence.
     """
     slopes, hessian = model.in_x(floor=0.05)
     zero = -model.region.center

@@ -1,4 +1,4 @@
-"""Minimization on few coordinates from noisy values: pooled regressions in a moving trust region."""
+"""Minimization on few coordinates from noisy values: pooled regressions in a moving region."""
 
 import math
 from dataclasses import dataclass, replace
@@ -9,6 +9,7 @@ from szoht.algorithms.auto.location import Location, survivors
 from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.algorithms.auto.restricted.quadratic_model import (
+    NEAR,
     QuadraticModel,
     Region,
     expected_gap,
@@ -19,20 +20,20 @@ from szoht.algorithms.auto.restricted.quadratic_model import (
 )
 from szoht.types import Indices, Vector
 
-__all__ = ["Regression", "minimize_by_regression"]
+__all__ = ["Regression", "difference_radius", "minimize_by_regression"]
 
 MISFIT = 2.0
 """Residuals beyond this many standard deviations of a value show that the model does not fit."""
 
-UNSHRUNK = 0.85
-"""What is left of residuals after the radius fell by `FELL`, if they are noise and not shape."""
-
-FELL = 1.5
+UNSHRUNK, FELL = 0.85, 1.5
+"""What is left of residuals after the radius fell by the second factor, if they are noise and not
+shape."""
 
 GAP = 3e-5
 """The solve ends when the expected gap is this share of all that was gained."""
 
-EDGE = 0.95
+INSIDE, EDGE = 0.9, 0.95
+"""Steps below the first share of the radius end inside, beyond the second at its edge."""
 
 WIDEST = 4.0
 """The largest radius."""
@@ -59,7 +60,6 @@ def minimize_by_regression(
     *,
     noise: NoiseModel,
     radius: float,
-    shape: Vector | None = None,
     spend: int,
     rng: np.random.Generator,
     gained: float = 0.0,
@@ -67,70 +67,133 @@ def minimize_by_regression(
     """Minimize over ``support`` from ``start`` (its entries there), with at most ``spend`` values.
 
     Each round asks new points around the center, fits a quadratic to all that are near, and moves
-    to its minimizer. The radius shrinks while residuals exceed the noise, and grows while steps
-    end at its edge. Residuals that do not shrink with the radius are noise.
+    to its minimizer. ``gained`` is what earlier solves have gained.
     """
-    low, high, p = values.low[support], values.high[support], support.size
-    model, settled = None, False
-    best: tuple[Vector, Location] | None = None
-    region = Region(center=start.copy(), radius=radius, shape=np.eye(p) if shape is None else shape)
-    misfit: tuple[float, float] | None = None
+    solve = _Solve(
+        values=values,
+        support=support,
+        noise=noise,
+        region=Region(center=start.copy(), radius=radius, shape=np.eye(support.size)),
+        gained=gained,
+    )
     stop = values.left() - spend
-    while values.left() > stop:
+    while values.left() > stop and not solve.settled:
         room = values.affordable(values.left() - stop)
-        wanted = min(_wanted(values, support, region, room), room)
+        wanted = min(solve.wanted(room), room)
         if wanted < 1:
             break
-        # ends of the interval say more about slopes than its middle
-        draws = np.cos(np.pi * rng.random((wanted, p)))
-        yield from values.sparse_at(np.clip(region.to_x(draws), low, high), support)
-        fitted = fit_quadratic(*values.pooled(support), region, noise.sigma)
-        if fitted is None:
-            continue
-        model, radius = fitted, region.radius
+        yield from solve.sample(wanted, rng)
+        solve.update()
+    return solve.result()
+
+
+@dataclass(kw_only=True, eq=False)
+class _Solve:
+    """A solve in progress.
+
+    ``best`` is the center of least fitted value, ``misfit`` the radius and the residuals at which
+    the model last did not fit.
+    """
+
+    values: Values
+    support: Indices
+    noise: NoiseModel
+    region: Region
+    gained: float
+    model: QuadraticModel | None = None
+    best: tuple[Vector, Location] | None = None
+    misfit: tuple[float, float] | None = None
+    settled: bool = False
+
+    def wanted(self, room: int) -> int:
+        """Return how many new points to ask: enough for a fit, more as the budget allows."""
+        points, _ = self.values.pooled(self.support)
+        terms, p = n_terms(self.support.size), self.support.size
+        near = int((np.abs(self.region.to_z(points)).max(axis=1, initial=0.0) <= NEAR).sum())
+        wanted = max(p + 2, min(room // 8, 2 * terms if near < 4 * terms else near // 2))
+        return max(wanted, terms + 3 - near)
+
+    def sample(self, count: int, rng: np.random.Generator) -> Steps[None]:
+        """Ask new points; ends of the intervals say more about slopes than their middle."""
+        draws = np.cos(np.pi * rng.random((count, self.support.size)))
+        points = np.clip(self.region.to_x(draws), *self._bounds())
+        yield from self.values.sparse_at(points, self.support)
+
+    def update(self) -> None:
+        """Fit, move to the minimizer, and adapt the region."""
+        model = self._fit()
+        if model is None:
+            return
+        self.model = model
+        if self._is_uphill(model):
+            assert self.best is not None, "it is compared with"  # noqa: S101
+            center, radius = self.best[0], 0.5 * self.region.radius
+            self.region = replace(self.region, center=center, radius=radius)
+            return
+        center, change, size = minimize_model(model, *self._bounds())
+        self.gained += max(0.0, -change)
+        misfits = self._misfits(model)
+        accurate = expected_gap(model, size) < GAP * max(self.gained, 1e-300)
+        self.region = Region(
+            center=center,
+            radius=self._next_radius(model, size, misfits=misfits, accurate=accurate),
+            shape=self.region.shape if misfits else next_shape(model),
+        )
+        self.settled = size < INSIDE and not misfits and accurate
+
+    def result(self) -> Regression:
+        """Return where the solve ended, with a model around that."""
+        if self.model is not None:
+            self.model = self._fit() or self.model
+        return Regression(
+            z=self.region.center,
+            model=self.model,
+            region=self.region,
+            noise=self.noise,
+            settled=self.settled,
+        )
+
+    def _fit(self) -> QuadraticModel | None:
+        points, found = self.values.pooled(self.support)
+        return fit_quadratic(points, found, self.region, self.noise.sigma)
+
+    def _bounds(self) -> tuple[Vector, Vector]:
+        return self.values.low[self.support], self.values.high[self.support]
+
+    def _is_uphill(self, model: QuadraticModel) -> bool:
+        """Tell whether the last step has led clearly uphill: the model was trusted too far."""
         here = Location(model.constant, model.constant_error)
-        if best is not None and len(survivors([best[1], here])) == 1 and here > best[1]:
-            # the last step led uphill: the model was trusted too far
-            region = Region(center=best[0], radius=0.5 * radius, shape=region.shape)
-            continue
-        if best is None or here < best[1]:
-            best = region.center, here
-        center, change, size = minimize_model(model, low, high)
-        gained += max(0.0, -change)
-        s = model.residual
-        misfits = s > MISFIT * noise.sigma and s > 1e-12 * abs(model.constant)
-        if misfits and misfit is not None:
-            fell, shrunk = misfit[0] / radius, s / misfit[1]
+        if self.best is None or here < self.best[1]:
+            self.best = self.region.center, here
+            return False
+        return 1 not in survivors([self.best[1], here])
+
+    def _misfits(self, model: QuadraticModel) -> bool:
+        """Tell whether residuals show shape; those that do not shrink with the radius are noise."""
+        s, radius = model.residual, self.region.radius
+        misfits = s > MISFIT * self.noise.sigma and s > 1e-12 * abs(model.constant)
+        if misfits and self.misfit is not None:
+            fell, shrunk = self.misfit[0] / radius, s / self.misfit[1]
             if fell > FELL and shrunk > UNSHRUNK:
-                noise, misfits = replace(noise, sigma=s), False
-        if misfits and (misfit is None or s < UNSHRUNK * misfit[1] or misfit[0] < radius):
-            misfit = (radius, s)
-        accurate = expected_gap(model, size) < GAP * max(gained, 1e-300)
+                self.noise = replace(self.noise, sigma=s)
+                return False
+        known = self.misfit
+        if misfits and (known is None or s < UNSHRUNK * known[1] or known[0] < radius):
+            self.misfit = radius, s
+        return misfits
+
+    def _next_radius(
+        self, model: QuadraticModel, size: float, *, misfits: bool, accurate: bool
+    ) -> float:
+        radius = self.region.radius
         if misfits:
-            radius *= 0.6 if size < EDGE else 0.8
-        elif size > EDGE:
-            radius = min(1.5 * radius, WIDEST)
-        elif model.lack_of_fit > CURVED:
-            radius *= 0.8
-        elif not accurate:  # noise limits the accuracy, shape does not: longer levers
-            radius = min(1.25 * radius, WIDEST)
-        shape = region.shape if misfits else next_shape(model)
-        region = Region(center=center, radius=radius, shape=shape)
-        if size < 0.9 and not misfits and accurate:
-            settled = True
-            break
-    if model is not None:
-        model = fit_quadratic(*values.pooled(support), region, noise.sigma) or model
-    return Regression(z=region.center, model=model, region=region, noise=noise, settled=settled)
-
-
-def _wanted(values: Values, support: Indices, region: Region, room: int) -> int:
-    """Return how many new points a round asks: enough for a fit, more as the budget allows."""
-    points, _ = values.pooled(support)
-    terms = n_terms(support.size)
-    near = int((np.abs(region.to_z(points)).max(axis=1, initial=0.0) <= 1.25).sum())
-    wanted = max(support.size + 2, min(room // 8, 2 * terms if near < 4 * terms else near // 2))
-    return max(wanted, terms + 3 - near)
+            return radius * (0.6 if size < EDGE else 0.8)
+        if size > EDGE:
+            return min(1.5 * radius, WIDEST)
+        if model.lack_of_fit > CURVED:
+            return 0.8 * radius
+        # where noise limits the accuracy and shape does not, longer levers help
+        return radius if accurate else min(1.25 * radius, WIDEST)
 
 
 def difference_radius(sigma: float, curvature: Vector) -> float:
