@@ -78,7 +78,7 @@ class AutoPath(GeneratorAlgorithm):
     operator: Identity = field(default_factory=Identity)
     seeded: bool = False
     max_queries: int | None = None
-    policy: Policy = field(default_factory=Policy)
+    policy: Policy | None = None
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Take a finite sum as a whole: values for different k must be values of one function."""

@@ -72,7 +72,8 @@ def _is_spent(context: SolverContext) -> bool:
     look = k * (1 + math.log(max(n / k, 1)))
     budget = math.inf if context.budget is None else context.budget
     axes = 1.5 * n if n <= 0.05 * budget else 0.0
-    limit = max(6 * look, axes, context.policy.effort_slopes * context.last_gain)
+    policy = context.policy
+    limit = max(6 * look, axes, policy.effort_slopes * context.last_gain, policy.floor_slopes)
     return context.spent - context.last_gain > limit
 
 
