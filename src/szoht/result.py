@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from szoht.core.algorithm import Measured, PathPoint
+from szoht.core.algorithm import Evidence, Measured, PathPoint
 from szoht.core.implicit import ImplicitPoint
 from szoht.core.query import Answer, Plan
 from szoht.types import Indices, Mask, Vector
@@ -43,6 +43,26 @@ class Status(enum.Enum):
         12,
         "The run store could not be written; the disk may be full.",
         "Make room and resume the run: every answer stored so far is kept.",
+    )
+    NO_PROGRESS = (
+        13,
+        "The start was not improved beyond the noise.",
+        "See `evidence` for what was tried; check the constraint, the units and the function.",
+    )
+    EXHAUSTED = (
+        14,
+        "Every move was tried without further gain, and there is no evidence of a minimum.",
+        "See `evidence` for what was tried.",
+    )
+    MOSTLY_FAILED = (
+        15,
+        "More than half of the points could not be evaluated.",
+        "Give bounds that keep the points where the function is defined.",
+    )
+    UNBOUNDED = (
+        16,
+        "Values fall without end.",
+        "Give bounds, or check the sign of the function.",
     )
     RUNNING = (9, "The run has not ended.", "")
 
@@ -163,6 +183,9 @@ class Result:
     ----------
     x, fun
         The solution and its value (NaN if no query was left to measure it).
+    fun_error
+        The standard error of ``fun`` where values are noisy: ``fun`` is then an estimate from many
+        of them, not the lowest. 0 if values are exact, or if the method does not estimate it.
     measured
         Whether ``fun`` is a value of the function at ``x``. False if it was inferred from points
         around it, as central differences allow, or is missing.
@@ -185,6 +208,8 @@ class Result:
     path
         When no k was given: the best point for each k that was tried, with ``k``, ``x`` and
         ``fun``; ``x`` of the result is that of the knee.
+    evidence
+        What was measured and tried before the algorithm ended by itself, if it says so.
     seed
         The integer that repeats this run when passed as ``rng``.
     run
@@ -210,6 +235,8 @@ class Result:
     path: tuple[PathPoint, ...] = field(default=(), repr=False)
     run: str | None = None
     measured: bool = True
+    fun_error: float = 0.0
+    evidence: Evidence | None = field(default=None, repr=False)
 
     @cached_property
     def support(self) -> Indices:
@@ -221,12 +248,18 @@ class Result:
         """The k that was chosen from the path, if there is one."""
         return next((point.k for point in self.path if point.x is self.x), None)
 
+    @property
+    def _fun_note(self) -> str:
+        if self.fun_error > 0:
+            return f" +- {self.fun_error:.2g} (standard error)"
+        return "" if self.measured else " (inferred, not measured)"
+
     def __str__(self) -> str:
         rows = {
             "message": self.message,
             "success": self.success,
             "status": f"{self.status.name} ({self.status.code})",
-            "fun": f"{self.fun:.10g}" + ("" if self.measured else " (inferred, not measured)"),
+            "fun": f"{self.fun:.10g}{self._fun_note}",
             "x": f"{_entries(self.x)} (d = {self.x.size})",
             "nfev": f"{self.nfev} queries",
             "nit": f"{self.nit} iteration{'' if self.nit == 1 else 's'}",

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
-from szoht.core.algorithm import Measured, PathPoint, State
+from szoht.core.algorithm import Ending, Evidence, Measured, PathPoint, State
 from szoht.core.operator import Operator
 from szoht.core.query import Answer, Plan, Query
 from szoht.core.random import Key
@@ -44,6 +44,8 @@ class SolverContext:
     lines: list[str] = field(default_factory=list)
     path: list[PathPoint] = field(default_factory=list)
     knee: int | None = None
+    ending: Ending | None = None
+    evidence: Evidence | None = None
 
     def key(self) -> Key:
         """Return an address that was not used before."""
@@ -57,6 +59,12 @@ class SolverContext:
         self.measured = Measured(frozen(x), value)
         if self.best is None or value < self.best.value:
             self.best = self.measured
+
+    def settle(self, x: Vector, value: float, error: float) -> None:
+        """Make a feasible point the best, whatever its value: it is an estimate with an error."""
+        self.best = self.measured = Measured(frozen(x), value, error=error)
+        self.x = self.best.x
+        self.iteration += 1
 
     def forget(self) -> None:
         """Forget the best point: from now on values are those of another function."""
@@ -175,6 +183,8 @@ class GeneratorAlgorithm(ABC):
             path=tuple(context.path),
             knee=context.knee,
             finished=running.plan is None,
+            ending=context.ending,
+            evidence=context.evidence,
         )
         _RUNNING[told] = running
         return told

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from szoht.algorithms.automatic import auto
+from szoht.algorithms.auto import auto
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.hzo_ht import hzo_ht
 from szoht.algorithms.iht import iht, stoiht
@@ -53,7 +53,7 @@ METHODS: dict[str, Callable[..., Algorithm]] = {
     "zscg": zscg,
 }
 
-REVISIONS: dict[str, int] = {"auto": 1, "auto_path": 1}
+REVISIONS: dict[str, int] = {"auto": 2, "auto_path": 2}
 """Of algorithms and their parts, by the names under which they are stored; 1 if not listed.
 
 Raise the number with every change after which the same seed asks other points: stored runs of the
@@ -77,6 +77,7 @@ def build(
     options: Mapping[str, Any] | None,
     n_samples: int | None,
     stochastic: bool,
+    max_queries: int | None = None,
 ) -> Algorithm:
     """Return the algorithm that ``method`` names, or check that an object needs nothing else."""
     if not isinstance(method, str):
@@ -92,6 +93,8 @@ def build(
     factory = METHODS[method]
     accepted = inspect.signature(factory).parameters
     settings: dict[str, Any] = {"d": x0.size} if "d" in accepted else {}
+    if "max_queries" in accepted:
+        settings["max_queries"] = max_queries
     if "sampler" in accepted and isinstance(accepted["sampler"].default, Full):
         settings |= _sampler(n_samples, stochastic=stochastic)
     if k is not None or constraint is not None:
@@ -119,7 +122,7 @@ def _checked(
 ) -> dict[str, Any]:
     if options is not None and not isinstance(options, Mapping):
         raise ParameterTypeError(f"`options` must be a dict; got options={options!r}.")
-    allowed = [name for name in accepted if name not in ("k", "constraint", "d")]
+    allowed = [name for name in accepted if name not in ("k", "constraint", "d", "max_queries")]
     for name in options or {}:
         if name not in allowed:
             raise ParameterError(

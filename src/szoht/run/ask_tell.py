@@ -42,9 +42,6 @@ from szoht.types import Vector
 
 __all__ = ["AskTell"]
 
-DEFAULT_QUERIES = 10_000
-DEFAULT_PLANS = 100
-
 
 class AskTell:
     """A run that asks for values instead of calling a function.
@@ -153,7 +150,7 @@ class AskTell:
         self._state: State = self.algorithm.init(start, seed=self.seed, n_samples=config.n_samples)
         self._directions: Directions | None = None
         self._plan: Plan = self._prepare(self.algorithm.ask(self._state))
-        self._rule = config.rule(max(DEFAULT_QUERIES, DEFAULT_PLANS * self._plan.cost))
+        self._rule = config.rule(self._plan.cost)
         self._check = self._rule.begin()
         self._needed = self._cost_with_reserve(self._plan)
         if not self._rule.affords(self.progress, self._needed):
@@ -292,6 +289,8 @@ class AskTell:
             explain=self._state.explanation,
             path=self._state.path,
             measured=solution.exact,
+            fun_error=solution.error,
+            evidence=self._state.evidence,
         )
 
     def _message(self, status: Status) -> str:
@@ -366,7 +365,9 @@ class AskTell:
     def _over(self) -> Status:
         """Return why an algorithm ends by itself: it is done, or it never got a value."""
         if self._state.best is not None:
-            return Status.CONVERGED
+            return (
+                Status.CONVERGED if self._state.ending is None else Status[self._state.ending.name]
+            )
         reason = "the objective cannot be evaluated at the start `x0`"
         self._failure = Failure(query=1, point=self._state.x, reason=reason)
         return Status.FAILED

@@ -23,6 +23,9 @@ from szoht.types import Vector
 
 __all__ = ["RunConfig"]
 
+DEFAULT_QUERIES = 10_000
+DEFAULT_PLANS = 100
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunConfig:
@@ -55,9 +58,11 @@ class RunConfig:
         method: str | Algorithm = "auto",
         options: Mapping[str, Any] | None = None,
         rng: int | np.random.Generator | np.random.SeedSequence | None = None,
+        limits: Mapping[str, Any],
+        stop: Rule | None = None,
         n_samples: int | None = None,
         stochastic: bool = False,
-        **rest: Any,
+        on_error: OnError = "stop",
     ) -> Self:
         """Return the configuration that the arguments of `minimize` describe."""
         start = as_point("x0", x0)
@@ -69,14 +74,17 @@ class RunConfig:
             options=options,
             n_samples=n_samples,
             stochastic=stochastic,
+            max_queries=_known_budget(limits, stop),
         )
         return cls(
             x0=start,
             algorithm=algorithm,
             seed=as_seed(rng),
+            limits=limits,
+            stop=stop,
+            on_error=on_error,
             n_samples=n_samples,
             stochastic=stochastic,
-            **rest,
         )
 
     @classmethod
@@ -93,8 +101,9 @@ class RunConfig:
             stochastic=spec.stochastic,
         )
 
-    def rule(self, default: int) -> Rule:
-        """Return all limits as one rule; without any limit, ``default`` queries."""
+    def rule(self, plan_cost: int) -> Rule:
+        """Return all limits as one rule; by default 10,000 queries or 100 plans."""
+        default = max(DEFAULT_QUERIES, DEFAULT_PLANS * plan_cost)
         limits: Any = dict.fromkeys(("max_queries", "max_iterations", "max_seconds", "target"))
         return join_limits(**limits | dict(self.limits), stop=self.stop, default=default)
 
@@ -118,3 +127,15 @@ class RunConfig:
             function=None if fun is None else fingerprint(fun),
             source=fun if isinstance(fun, Program) else None if fun is None else place(fun),
         )
+
+
+def _known_budget(limits: Mapping[str, Any], stop: Rule | None) -> int | None:
+    """Return how many queries an algorithm that plans ahead may count on, None if unknown."""
+    both = [limits.get("max_queries"), getattr(stop, "query_limit", None)]
+    given = [limit for limit in both if isinstance(limit, int)]
+    if given:
+        return min(given)
+    limited = any(limits.get(name) is not None for name in ("max_iterations", "max_seconds"))
+    if limited or not (stop is None or getattr(stop, "has_target", False)):
+        return None
+    return DEFAULT_QUERIES

@@ -1,0 +1,277 @@
+"""The context through which every step of the solver measures, remembers and explains."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from szoht.algorithms.auto.location import agreed
+from szoht.algorithms.auto.policy import Policy
+from szoht.algorithms.auto.records import Point, Steps
+from szoht.algorithms.auto.structure import Structure
+from szoht.algorithms.generator import SolverContext as Notebook
+from szoht.core.directions import ArrayDirections, Directions, Offsets
+from szoht.core.query import Answer, Plan, Query
+from szoht.core.random import Key, Purpose
+from szoht.types import Indices, Vector
+
+__all__ = ["BudgetSpentError", "SolverContext"]
+
+FAR_OFF, FEWEST_JUDGED = 45.0, 6
+"""A difference this many median deviations off is suspected to be an outlier, among this many."""
+
+MOST_REPEATS = 5
+"""A point of a function with outliers is asked at most this many times."""
+
+
+class BudgetSpentError(Exception):
+    """A plan would cost more than what is left of a known budget."""
+
+
+@dataclass(kw_only=True)
+class SolverContext:
+    """Measures f at points given in the solver's coordinates, and keeps count.
+
+    ``budget`` is the number of evaluations that the run may spend, if it is known; a point on a
+    sample of size b costs b of them. ``spent`` counts points. A plan that costs
+    more than what is left raises `BudgetSpentError` instead of being asked, so that what is left
+    can be spent on something smaller. ``outliers`` says that single values are grossly wrong: each
+    point is then asked until two values agree.
+    """
+
+    notebook: Notebook
+    structure: Structure
+    policy: Policy
+    budget: int | None = None
+    spent: int = 0
+    evaluations: int = 0
+    failures: int = 0
+    last_gain: int = 1
+    mark: float = math.inf
+    gains: int = -1
+    first_value: float = math.nan
+    best: Point | None = field(default=None)
+    outliers: bool = False
+    roughness_checked: bool = False
+
+    @property
+    def left(self) -> float:
+        """Points that can be paid for; infinite if the budget is unknown or was extended."""
+        if self.budget is None or self.evaluations >= self.budget:
+            return math.inf
+        sample = self.notebook.sample
+        price = 1 if sample is None else sample.size
+        return (self.budget - self.evaluations) // price
+
+    @property
+    def is_small(self) -> bool:
+        """Whether what is left must be planned query by query."""
+        policy, k = self.policy, self.structure.degrees_of_freedom
+        return self.left < max(policy.small_budget * k, policy.small_budget_least)
+
+    def generator(self) -> np.random.Generator:
+        """Return a generator at an address that was not used before."""
+        return self.notebook.key().generator(Purpose.EXCHANGE)
+
+    def key(self) -> Key:
+        """Return an address that was not used before."""
+        return self.notebook.key()
+
+    def explain(self, line: str) -> None:
+        """Say what is done and why, for the user to read."""
+        self.notebook.explain(line)
+
+    def value(self, z: Vector) -> Steps[float]:
+        """Measure f at one point; NaN if it failed."""
+        return float((yield from self.values([z]))[0])
+
+    def values(self, points: Sequence[Vector]) -> Steps[Vector]:
+        """Measure f at several points in one plan."""
+        queries = tuple(self.notebook.query(self.structure.to_x(z)) for z in points)
+        answers = yield from self._ask(Plan(queries=queries))
+        return np.array([float(answer.values[0]) for answer in answers])
+
+    def point(self, z: Vector) -> Steps[Point]:
+        """Measure a point that may be an answer, and remember it if it is one."""
+        point = Point(z, (yield from self.value(z)))
+        self.note(point)
+        return point
+
+    def differences(
+        self, base: Point, directions: Directions, length: float = 1.0
+    ) -> Steps[Vector]:
+        """Measure ``f(base + length u) - f(base)`` for all directions u, in one plan.
+
+        The caller answers for the points being inside the bounds (`Structure.base`). Where the
+        objective takes a seed, f(base) is measured again with the seed of the plan.
+        """
+        x = self.structure.to_x(base.z)
+        scaled = _Scaled.by(directions, self.structure.unit)
+        found = yield from self._differences(x, base.value, scaled, length)
+        far = _far(found)
+        if self.outliers or self.notebook.seeded or far.size == 0 or self.left < 1:
+            return found
+        # one value far off the others: a function with outliers gives another one when asked again
+        points = Query(base=x, directions=scaled, radius=length, with_base=False).points()
+        again = yield from self._ask_once(Plan(queries=(self.notebook.query(points[far[0]]),)))
+        if float(again[0].values[0]) - base.value == found[far[0]]:
+            return found
+        self.outliers = True
+        self.explain("a value differs when it is asked again: from now on all are asked twice.")
+        if self.left >= 2 * far.size:
+            plan = Plan(queries=tuple(self.notebook.query(points[i]) for i in far))
+            answers = yield from self._ask(plan)
+            found[far] = [float(answer.values[0]) - base.value for answer in answers]
+        return found
+
+    def _differences(
+        self, x: Vector, value: float, directions: Directions, length: float
+    ) -> Steps[Vector]:
+        seeded = self.notebook.seeded
+        query = Query(
+            base=x,
+            sample=self.notebook.next_sample(),
+            directions=directions,
+            radius=length,
+            with_base=seeded,
+        )
+        (answer,) = yield from self._ask(Plan(queries=(query,)))
+        if seeded:
+            return np.asarray(answer.values[1:] - answer.values[0])
+        return np.asarray(answer.values - value)
+
+    def axis_differences(self, base: Point, support: Indices, steps: Vector) -> Steps[Vector]:
+        """Measure ``f(base + steps_i e_i) - f(base)`` for the coordinates of ``support``."""
+        x = self.structure.to_x(base.z)
+        offsets = self.structure.x_offsets(x, support, np.asarray(steps, dtype=float))
+        axes = ArrayDirections(
+            d=base.z.size,
+            indices=np.asarray(support, dtype=np.intp)[:, np.newaxis],
+            values=offsets[:, np.newaxis],
+        )
+        return (yield from self._differences(x, base.value, axes, 1.0))
+
+    def note(self, point: Point) -> None:
+        """Remember a point that satisfies the constraint, if it is the best so far."""
+        if math.isnan(point.value):
+            return
+        self.notebook.note(self.structure.to_x(point.z), point.value)
+        if self.best is None or point.value < self.best.value:
+            self._count_gain(point)
+            self.best = point
+
+    def accept(self, point: Point) -> None:
+        """Make a point that satisfies the constraint the iterate, and count an iteration."""
+        self.note(point)
+        self.notebook.move(self.structure.to_x(point.z), point.value)
+
+    def settle(self, point: Point, error: float) -> None:
+        """Make a point the answer so far, whatever its value: it is an estimate with an error."""
+        self.notebook.settle(self.structure.to_x(point.z), point.value, error)
+        self.best = point
+
+    def forget(self) -> None:
+        """Forget the best point: from now on values are those of another function."""
+        self.notebook.forget()
+        self.best = None
+
+    def _count_gain(self, point: Point) -> None:
+        """Remember when more was gained than rounding, since the last time that it was."""
+        whole = abs(self.first_value - point.value)
+        least = self.policy.gain_counted * whole + 1e-14 * abs(point.value)
+        if not self.mark - point.value <= least:
+            self.mark = point.value
+            self.last_gain = max(self.spent, 1)
+            self.gains += 1
+
+    def _ask(self, plan: Plan) -> Steps[Sequence[Answer]]:
+        answers = yield from self._ask_once(plan)
+        if not self.outliers:
+            return answers
+        seen = np.concatenate([answer.values for answer in answers])[:, np.newaxis]
+        points = plan.points()
+        undecided = np.arange(len(points))
+        result = seen[:, 0].copy()
+        while undecided.size and seen.shape[1] < MOST_REPEATS and self.left >= undecided.size:
+            queries = tuple(self.notebook.query(points[i]) for i in undecided)
+            again = yield from self._ask_once(Plan(queries=queries))
+            seen = np.column_stack([seen, [answer.values[0] for answer in again]])
+            pairs = [agreed(row) for row in seen]
+            result[undecided] = [
+                float(np.median(row)) if pair is None else pair
+                for row, pair in zip(seen, pairs, strict=True)
+            ]
+            keep = np.array([pair is None for pair in pairs])
+            undecided, seen = undecided[keep], seen[keep]
+        yield from self._doubt(result, points)
+        return plan.answered(result)
+
+    def _doubt(self, result: Vector, points: Vector) -> Steps[None]:
+        """Ask values that would be the best so far twice more: two outliers may agree."""
+        if self.best is None:
+            return
+        low = np.flatnonzero(result < self.best.value)
+        if low.size == 0 or self.left < 2 * low.size:
+            return
+        queries = tuple(self.notebook.query(points[i]) for i in low for _ in range(2))
+        answers = yield from self._ask_once(Plan(queries=queries))
+        more = np.array([answer.values[0] for answer in answers]).reshape(low.size, 2)
+        for i, pair in zip(low, more, strict=True):
+            if pair[0] == pair[1]:
+                result[i] = pair[0]
+
+    def _ask_once(self, plan: Plan) -> Steps[Sequence[Answer]]:
+        if plan.n_points > self.left >= 1:
+            raise BudgetSpentError
+        answers = yield plan
+        self.spent += plan.n_points
+        self.evaluations += plan.cost
+        self.failures += sum(int(np.isnan(answer.values).sum()) for answer in answers)
+        return answers
+
+
+def _far(values: Vector) -> Indices:
+    """Return the values that lie far off the others, the farthest first."""
+    finite = values[np.isfinite(values)]
+    if finite.size < FEWEST_JUDGED:
+        return np.empty(0, dtype=np.intp)
+    distance = np.abs(values - np.median(finite))
+    far = np.flatnonzero(distance > FAR_OFF * np.median(distance[np.isfinite(distance)]))
+    return np.asarray(far[np.argsort(-distance[far])])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Scaled:
+    """Directions in z as directions in x = unit * z."""
+
+    inner: Directions
+    unit: Vector
+
+    @classmethod
+    def by(cls, directions: Directions, unit: Vector | None) -> Directions:
+        """Return the directions multiplied by ``unit``, which is 1 if None."""
+        return directions if unit is None else cls(inner=directions, unit=unit)
+
+    @property
+    def d(self) -> int:
+        """The dimension of the space."""
+        return self.inner.d
+
+    @property
+    def count(self) -> int:
+        """How many directions there are."""
+        return self.inner.count
+
+    @property
+    def block_rows(self) -> int:
+        """How many directions are best handed over at a time."""
+        return self.inner.block_rows
+
+    def slices(self, start: int, stop: int) -> Iterator[Offsets]:
+        """Yield the directions ``start`` to ``stop``."""
+        for indices, values in self.inner.slices(start, stop):
+            yield Offsets(indices, values * (self.unit if indices is None else self.unit[indices]))
+
+    def recycle(self, previous: Directions | None) -> None:
+        """Nothing is drawn here, so no memory is needed."""

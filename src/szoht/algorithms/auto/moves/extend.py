@@ -1,0 +1,86 @@
+"""Extend and prune: solve with all candidates, keep the best, solve again."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from szoht.algorithms.auto.context import SolverContext
+from szoht.algorithms.auto.records import Confidence, Curvature, Point, Steps
+from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_in_box, minimize_on
+from szoht.algorithms.auto.state import SearchState
+from szoht.types import Indices
+
+__all__ = ["ExtendAndPrune", "keep_only"]
+
+WIDE_STEPS = 3
+"""Steps on more coordinates than may stay; more where sensing was much dearer than solving."""
+
+
+@dataclass(frozen=True)
+class ExtendAndPrune:
+    """Let the candidates join, solve, hard-threshold by importance, solve on what is left."""
+
+    name: str = "extend-and-prune"
+
+    def propose(self, context: SolverContext, state: SearchState) -> Steps[Solution]:
+        """Return the solution on the pruned support."""
+        assert state.slopes is not None, "slopes have just been measured"  # noqa: S101
+        policy, size = context.policy, context.structure.size
+        current = state.point.support
+        new = state.slopes.candidates
+        if state.slopes.confidence is Confidence.RECOVERED:
+            new = new[:size]
+        support = np.union1d(current, new)
+        curvature = state.carried(support) if current.size else None
+        slopes = state.known_slopes(support)
+        trial = state.point
+        if support.size > size:
+            wide = yield from self._wide(context, state, support)
+            trial, curvature = yield from keep_only(context, wide, size)
+            support, slopes = trial.support, None
+        if support.size == 0 or math.isnan(trial.value):
+            return Solution(state.point, state.curvature)
+        same = np.array_equal(support, current)
+        goal = Goal(
+            accuracy=policy.accuracy_polish if same else policy.accuracy_narrow,
+            value=state.point.value,
+            patient=True,
+            unequal=state.slopes.confidence is Confidence.RECOVERED,
+        )
+        if curvature is not None and curvature.support.size != support.size:
+            curvature = curvature.transfer(support)
+        return (
+            yield from minimize_in_box(
+                context, trial, support, state.noise, goal, slopes=slopes, curvature=curvature
+            )
+        )
+
+    def _wide(
+        self, context: SolverContext, state: SearchState, support: Indices
+    ) -> Steps[Solution]:
+        assert state.slopes is not None, "slopes have just been measured"  # noqa: S101
+        policy = context.policy
+        steps = state.slopes.cost // (WIDE_STEPS * support.size)
+        accuracy = policy.accuracy_narrow if steps > WIDE_STEPS else policy.accuracy_wide
+        goal = Goal(steps=max(WIDE_STEPS, steps), accuracy=accuracy)
+        slopes = state.known_slopes(support)
+        return (
+            yield from minimize_on(context, state.point, support, state.noise, goal, slopes=slopes)
+        )
+
+
+def keep_only(
+    context: SolverContext, solution: Solution, size: int
+) -> Steps[tuple[Point, Curvature | None]]:
+    """Keep the most important atoms of a solution; the point is measured."""
+    z, curvature = solution.point.z, solution.curvature
+    keep = context.structure.prune(z, curvature, size)
+    pruned = np.zeros_like(z)
+    pruned[keep] = z[keep]
+    point = Point(pruned, (yield from context.value(pruned)))
+    if context.structure.contains(pruned):
+        context.note(point)
+    if curvature is None:
+        return point, None
+    return point, curvature.restrict(np.flatnonzero(np.isin(curvature.support, keep)))

@@ -1,0 +1,82 @@
+"""Join and prune: let coordinates join, solve well, drop the least important a few at a time."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from szoht.algorithms.auto.context import SolverContext
+from szoht.algorithms.auto.moves.extend import keep_only
+from szoht.algorithms.auto.records import NoiseModel, Steps
+from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_on
+from szoht.algorithms.auto.state import SearchState
+
+__all__ = ["JoinAndPrune", "drop_least"]
+
+SHARE = 3
+"""One in so many of those that are too many is dropped at a time."""
+
+WIDE_STEPS, STEPS_BETWEEN = 10, 4
+
+
+@dataclass(frozen=True)
+class JoinAndPrune:
+    """Let one in ``share`` times as many coordinates join as there are, at least one.
+
+    Which coordinates can go is seen only once the others have taken over what they did: hence
+    a solve after each third of those that are too many.
+    """
+
+    share: int = 1
+
+    @property
+    def name(self) -> str:
+        """What `explain` calls it."""
+        return "join-and-prune" if self.share == 1 else "join-few-and-prune"
+
+    def propose(self, context: SolverContext, state: SearchState) -> Steps[Solution]:
+        """Return the solution on the support that is left."""
+        size = context.structure.size
+        support = state.point.support
+        count = max(1, size // self.share)
+        wide = np.union1d(support, state.steepest(context, count))
+        solution = yield from minimize_on(
+            context,
+            state.point,
+            wide,
+            state.noise,
+            Goal(accuracy=context.policy.accuracy_narrow, steps=WIDE_STEPS),
+            slopes=state.known_slopes(wide) if state.exact else None,
+            curvature=state.carried(wide),
+        )
+        while np.count_nonzero(solution.point.z) > size:
+            excess = int(np.count_nonzero(solution.point.z)) - size
+            solution = yield from drop_least(
+                context, state.noise, solution, max(1, excess // SHARE), state.point.value
+            )
+        return solution
+
+
+def drop_least(
+    context: SolverContext,
+    noise: NoiseModel,
+    solution: Solution,
+    count: int,
+    value: float = -math.inf,
+) -> Steps[Solution]:
+    """Drop the least important coordinates of a solution and solve on the others."""
+    policy, size = context.policy, context.structure.size
+    left = int(np.count_nonzero(solution.point.z)) - count
+    point, curvature = yield from keep_only(context, solution, left)
+    if math.isnan(point.value):
+        return Solution(point, None)
+    last = left <= size
+    goal = Goal(
+        accuracy=policy.accuracy_narrow if last else policy.accuracy_wide,
+        steps=20 if last else STEPS_BETWEEN,
+        value=value if last else -math.inf,
+    )
+    support = point.support
+    if curvature is not None and curvature.support.size != support.size:
+        curvature = curvature.transfer(support)
+    return (yield from minimize_on(context, point, support, noise, goal, curvature=curvature))

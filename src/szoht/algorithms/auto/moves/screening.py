@@ -1,0 +1,148 @@
+"""Group screening: which variables does f depend on at all?
+
+At a dense random base, groups of variables are put back to the incumbent; f changes or not. Exact
+where the other variables have no effect, whatever the shape of f: products, steps, plateaus.
+References: Dorfman 1943; sequential bifurcation, Bettonvil and Kleijnen 1997.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from szoht.algorithms.auto.context import SolverContext
+from szoht.algorithms.auto.records import Point, Steps
+from szoht.types import Indices, Vector
+
+__all__ = ["Screening", "screen"]
+
+AMPLITUDES = (1.0, 0.1, 3.0, 0.01)
+"""Of the random bases, in units, in turn."""
+
+QUIET_FOUND = 4
+"""Bases that show nothing new before the search for further variables ends."""
+
+CHANGED = 1e-12
+"""A value is another one if it differs by this share of both."""
+
+
+@dataclass(frozen=True, eq=False)
+class Screening:
+    """The variables that matter, None if nearly all do, and the best base seen."""
+
+    found: frozenset[int] | None
+
+
+def screen(
+    context: SolverContext,
+    point: Point,
+    unit: Vector,
+    *,
+    noise: float,
+    found: frozenset[int] = frozenset(),
+    quiet_most: int = 40,
+) -> Steps[Screening]:
+    """Screen at random bases until ``quiet_most`` of them, or 4 once some are found, show nothing."""
+    k = context.structure.size
+    known, quiet, trial = set(found), 0.0, -1
+    while quiet < (QUIET_FOUND if known else quiet_most):
+        trial += 1
+        rest = np.setdiff1d(context.structure.free, np.array(sorted(known), dtype=np.intp))
+        if rest.size == 0:
+            break
+        base = _base(context, point, unit, rest if trial % 2 == 0 or not known else None, trial)
+        value = yield from context.value(base)
+        if math.isnan(value):
+            quiet += 0.5
+            continue
+        group = _Group(context, point, Point(base, value), noise)
+        if not (yield from group.matters(rest)):
+            quiet += 1
+            continue
+        quiet = 0
+        if not (yield from _bisect(context, group, rest, known, 3 * k)):
+            return Screening(None)
+        yield from _sparse_sample(context, point, base, known)
+    return Screening(frozenset(known))
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    context: SolverContext
+    point: Point
+    base: Point
+    noise: float
+
+    def matters(self, group: Indices) -> Steps[bool]:
+        """Tell whether f changes at the base when a group is put back to the incumbent."""
+        z = self.base.z.copy()
+        z[group] = self.point.z[group]
+        value = self.point.value
+        if not np.array_equal(z, self.point.z):
+            value = yield from self.context.value(z)
+        if math.isnan(value):
+            return True
+        size = CHANGED * (abs(value) + abs(self.base.value))
+        return abs(value - self.base.value) > max(size, 4 * self.noise)
+
+
+def _base(
+    context: SolverContext, point: Point, unit: Vector, moved: Indices | None, trial: int
+) -> Vector:
+    """Return a random point: uniform in a box, else some units around the incumbent."""
+    structure, generator = context.structure, context.generator()
+    amplitude = AMPLITUDES[trial % len(AMPLITUDES)]
+    offset = amplitude * unit * generator.uniform(-1, 1, point.z.size)
+    z = structure.clip(point.z + offset)
+    width = structure.high - structure.low
+    if amplitude >= 1:
+        inside = np.isfinite(width)
+        z[inside] = generator.uniform(structure.low[inside], structure.high[inside])
+    result = point.z.copy()
+    which = structure.free if moved is None else moved
+    result[which] = z[which]
+    return result
+
+
+def _bisect(
+    context: SolverContext, group: _Group, rest: Indices, known: set[int], most: int
+) -> Steps[bool]:
+    """Add the variables of ``rest`` that matter; False if there are too many of them."""
+    d, k = group.point.z.size, context.structure.size
+    shuffled = context.generator().permutation(rest)
+    groups = np.array_split(shuffled, min(rest.size, max(8, 2 * k)))
+    hits = []
+    for i, members in enumerate(groups):
+        hits.append((yield from group.matters(members)))
+        if i == 7 and all(hits) and d > 16:
+            return False
+    if sum(hits) > 0.8 * len(hits) and d > 4 * k:
+        return False
+    for members, hit in zip(groups, hits, strict=True):
+        stack = [(members, True)] if hit else []
+        while stack:
+            part, sure = stack.pop()
+            if not sure and not (yield from group.matters(part)):
+                continue
+            if part.size == 1:
+                known.add(int(part[0]))
+                if len(known) > most:
+                    return False
+                continue
+            left, right = part[: part.size // 2], part[part.size // 2 :]
+            if (yield from group.matters(left)):
+                stack += [(right, False), (left, True)]
+            else:
+                stack.append((right, True))
+    return True
+
+
+def _sparse_sample(
+    context: SolverContext, point: Point, base: Vector, known: set[int]
+) -> Steps[None]:
+    """Measure the base without the variables that do not matter, if that may be an answer."""
+    z = point.z.copy()
+    which = np.array(sorted(known), dtype=np.intp)
+    z[which] = base[which]
+    if context.structure.contains(z):
+        yield from context.point(z)

@@ -1,0 +1,188 @@
+"""How far values can be trusted, and the search where they cannot: what the solver calls."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from szoht.algorithms.auto.context import SolverContext
+from szoht.algorithms.auto.location import Location
+from szoht.algorithms.auto.noise_test import (
+    LINE_STEPS,
+    LONGER_STEPS,
+    ROUGH_STEPS,
+    from_line,
+    from_repeats,
+    mostly_equal,
+    rough_at,
+    with_longer_table,
+)
+from szoht.algorithms.auto.noisy.search import NoisyAnswer, NoisySearch
+from szoht.algorithms.auto.noisy.values import Values
+from szoht.algorithms.auto.records import NoiseKind, NoiseModel, Point, Steps
+from szoht.core.algorithm import Ending, Evidence
+from szoht.types import Vector
+
+__all__ = ["check_roughness", "estimate_noise", "solve_noisy"]
+
+REPEATS = 4
+"""Further values at the start once two were seen to differ."""
+
+SHORTEST_ROW, LONGEST_ROW = 1e-12, 1e-3
+"""Between these lie the differences along dense directions."""
+
+UNKNOWN_BUDGET = 10_000
+"""Values that a search under noise plans with if the budget is unknown."""
+
+
+def estimate_noise(context: SolverContext, start: Point) -> Steps[NoiseModel]:
+    """Judge values by asking one again, and along a short random line; 6 to 8 values.
+
+    Sets ``context.outliers`` if single values are grossly wrong.
+    """
+    if context.left <= 1:
+        return _with_steps(context, NoiseModel())
+    again = yield from context.value(start.z)
+    if again != start.value and math.isfinite(again):
+        if context.left < REPEATS:
+            return from_repeats(np.array([start.value, again]))
+        more = yield from context.values([start.z] * REPEATS)
+        values = np.array([start.value, again, *more[np.isfinite(more)]])
+        common = mostly_equal(values)
+        if common is None:
+            noise = from_repeats(values)
+            context.explain(f"{noise.describe()}.")
+            return noise
+        context.outliers = True
+        start = Point(start.z, common)
+        context.forget()
+        context.note(start)
+    noise = yield from _judge_line(context, start)
+    context.explain(f"{noise.describe()}.")
+    return _with_steps(context, noise)
+
+
+def _judge_line(context: SolverContext, start: Point) -> Steps[NoiseModel]:
+    """Judge the values along a line of random signs that points inward at bounds."""
+    if context.left < LINE_STEPS.size:
+        return NoiseModel()
+    line, longer = _line(context, start.z)
+    values = yield from context.values(line)
+    if not np.isfinite(values).all():
+        return NoiseModel()  # undefined next to the start: nothing is known
+    noise = from_line(start.value, values)
+    if noise.exact or noise.stepwise or context.outliers or context.left < 1:
+        return replace(noise, outliers=context.outliers)
+    # a fixed error gives the same value again, an outlier does not
+    everything = np.array([start.value, *values])
+    far = int(np.argmax(np.abs(everything - np.median(everything))))
+    again = yield from context.value(start.z if far == 0 else line[far - 1])
+    if again == everything[far]:
+        if context.left < len(longer):
+            return noise
+        more = yield from context.values(longer)
+        table = np.array([start.value, values[3], *more])
+        return with_longer_table(noise, table) if np.isfinite(table).all() else noise
+    context.outliers = True
+    start = Point(start.z, (yield from context.value(start.z)))
+    context.forget()
+    context.note(start)
+    return (yield from _judge_line(context, start))
+
+
+def _line(context: SolverContext, z: Vector) -> tuple[list[Vector], list[Vector]]:
+    """Return the points of the test line, and those of its second table."""
+    line, longer = _points(context, z, (LINE_STEPS, LONGER_STEPS))
+    return line, longer
+
+
+def _points(
+    context: SolverContext, z: Vector, tables: tuple[Vector, ...]
+) -> tuple[list[Vector], ...]:
+    """Return points at several steps along random signs, which point inward at bounds."""
+    structure = context.structure
+    longest = max(float(steps[-1]) for steps in tables)
+    signs = context.generator().choice(np.array([-1.0, 1.0]), z.size)
+    signs = np.where(z - longest < structure.low, 1.0, signs)
+    signs = np.where(z + longest > structure.high, -1.0, signs)
+    moving = np.zeros(z.size)
+    moving[structure.free] = signs[structure.free]
+    return tuple([structure.clip(z + step * moving) for step in steps] for steps in tables)
+
+
+def check_roughness(context: SolverContext, point: Point, noise: NoiseModel) -> Steps[NoiseModel]:
+    """Look for an error that changes over longer distances; at most once per run, 8 values.
+
+    Called where slopes are not sparse or lead nowhere: over short distances such an error looks
+    like a smooth function with a dense gradient.
+    """
+    n_values = sum(steps.size for steps in ROUGH_STEPS)
+    if context.roughness_checked or not noise.exact or context.left < n_values:
+        return noise
+    tables = _points(context, point.z, ROUGH_STEPS)
+    context.roughness_checked = True
+    values = yield from context.values([z for table in tables for z in table])
+    if not np.isfinite(values).all():
+        return noise
+    lines = [np.array([point.value, *part]) for part in np.split(values, len(tables))]
+    found = rough_at(noise, lines)
+    if not found.exact:
+        context.explain(f"slopes lead nowhere; over longer distances {found.describe()}.")
+    return found
+
+
+def _with_steps(context: SolverContext, noise: NoiseModel) -> NoiseModel:
+    """Add the lengths of differences for the exact regime.
+
+    Along a dense direction the error of a forward difference is sigma / h + c h, least at
+    h = sqrt(sigma / c).
+    """
+    axis = context.policy.axis_step
+    bend = max(abs(noise.curvature), 1e-300)
+    # nearly all of the curvature is common to all rows and is taken out
+    row = min(max(math.sqrt(noise.sigma / (0.03 * bend)), SHORTEST_ROW), LONGEST_ROW)
+    if noise.curvature == 0:
+        row = axis / math.sqrt(context.structure.d)
+    return replace(noise, axis_step=axis, row_step=row)
+
+
+def solve_noisy(context: SolverContext, start: Point, noise: NoiseModel) -> Steps[Point]:
+    """Minimize f from values that err, from ``start`` to the answer, the last race included."""
+    structure = context.structure
+    reach = np.where(np.isfinite(structure.high - structure.low), 0.5, 1.0)
+    values = Values(
+        ask=lambda points: context.values(list(points)),
+        left=lambda: int(context.left) if math.isfinite(context.left) else UNKNOWN_BUDGET,
+        reach=reach,
+        low=structure.low / reach,
+        high=structure.high / reach,
+        price=2 if context.outliers else 1,
+    )
+
+    def report(x: Vector, location: Location) -> None:
+        context.settle(Point(structure.clip(x * reach), location.value), location.error)
+
+    first = Location(start.value, noise.sigma / math.sqrt(1 + noise.weight * noise.fresh))
+    values.keep(start.support, start.z[start.support] / reach[start.support], start.value)
+    search = NoisySearch(
+        values=values,
+        k=structure.size,
+        noise=noise,
+        rng=context.generator(),
+        x=start.z / reach,
+        start=first,
+        explain=context.explain,
+        report=report,
+    )
+    answer = yield from search.run()
+    context.notebook.ending = _ending(answer)
+    context.notebook.evidence = Evidence(
+        noise=NoiseKind(answer.noise.kind).value, noise_level=answer.noise.sigma
+    )
+    return Point(answer.x * reach, answer.location.value)
+
+
+def _ending(answer: NoisyAnswer) -> Ending:
+    if not answer.improved:
+        return Ending.NO_PROGRESS
+    return Ending.CONVERGED if answer.settled else Ending.EXHAUSTED

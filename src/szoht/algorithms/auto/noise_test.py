@@ -1,0 +1,176 @@
+"""How far values can be trusted: repeatability, the size of their error, and what to do about it.
+
+*Fixed error*: the same point gives the same value, but neighboring values err independently (a
+solver's tolerance, single precision, a fixed seed). *Fresh noise*: the same point gives a new
+value. *Outliers*: values are repeatable but for a few gross errors.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from szoht.algorithms.auto.records import NoiseKind, NoiseModel
+from szoht.types import Vector
+
+__all__ = [
+    "LINE_STEPS",
+    "LONGER_STEPS",
+    "ROUGH_STEPS",
+    "difference_noise",
+    "from_line",
+    "from_repeats",
+    "mostly_equal",
+    "pool",
+    "robust_rms",
+    "robust_scale",
+    "rough_at",
+    "with_longer_table",
+]
+
+EPS = float(np.finfo(np.float64).eps)
+
+STEP = 1e-6
+"""The shortest difference that the exact regime takes, in units."""
+
+LINE_STEPS: Vector = STEP * np.array([1.0, 2.0, 3.0, 1e2, 1e4])
+"""Where a random line through the start is evaluated. Three short steps make the difference table;
+slopes over the first, fourth and fifth show error with a longer correlation length."""
+
+ROUGH_STEPS: tuple[Vector, ...] = (1e-3 * np.arange(1.0, 5.0), 1e-2 * np.arange(1.0, 5.0))
+"""Where roughness over longer distances is looked for when slopes lead nowhere."""
+
+ROUGH = 0.3
+"""Third differences of at least this share of the second ones are no smooth function's."""
+
+STEP_SHARE = 1e-5
+"""Jumps between equal values that are larger than this share of f are steps, not rounding."""
+
+LONGER_STEPS: Vector = STEP * np.array([2e2, 3e2])
+"""Where it is evaluated too if values err: a second table with the fourth of the steps above."""
+
+SLOPE_ERROR = 0.03
+"""Values are exact if slopes over `STEP` err by less than this share."""
+
+
+def robust_scale(values: Vector) -> float:
+    """Return the median absolute deviation, scaled to the standard deviation of a normal law."""
+    return 1.4826 * float(np.median(np.abs(values - np.median(values))))
+
+
+def robust_rms(values: Vector) -> float:
+    """Return the root mean square of values clipped at three robust standard deviations.
+
+    Nearly as efficient as the plain one on normal values; a median of squares needs three times as
+    many values.
+    """
+    limit = 3 * 1.4826 * float(np.median(np.abs(values)))
+    clipped = np.minimum(np.abs(values), limit) if limit > 0 else values
+    return math.sqrt(float(np.mean(clipped**2)))
+
+
+def mostly_equal(values: Vector) -> float | None:
+    """Return the value that at least half of ``values`` share bit for bit, if there is one.
+
+    >>> mostly_equal(np.array([1.0, 7.0, 1.0, 1.0, 1.0, 9.0]))
+    1.0
+    """
+    distinct, counts = np.unique(values, return_counts=True)
+    most = int(np.argmax(counts))
+    return float(distinct[most]) if 2 * counts[most] >= values.size and counts[most] > 1 else None
+
+
+def from_repeats(values: Vector) -> NoiseModel:
+    """Judge fresh noise from values at one point.
+
+    A robust scale guards against a heavy tail; it is doubled as six values may agree by chance.
+    """
+    sigma, scale = float(np.std(values, ddof=1)), 1.2 * robust_scale(values)
+    return NoiseModel(
+        kind=NoiseKind.FRESH,
+        sigma=min(sigma, 2 * scale) if scale > 0 else sigma,
+        weight=values.size - 1.0,
+    )
+
+
+def difference_noise(values: Vector) -> tuple[float, float]:
+    """Return the noise that second and third differences of evenly spaced values show.
+
+    A smooth function has differences of order j that vanish like h^j; independent errors of
+    variance s^2 give (2j)! / (j!)^2 s^2, that is 6 s^2 and 20 s^2. Reference: Moré and Wild,
+    Estimating computational noise, SIAM J. Sci. Comput. 33 (2011).
+
+    >>> second, third = difference_noise(np.array([0.0, 1.0, 4.0, 9.0]))  # smooth: third vanishes
+    >>> round(second, 3), third
+    (0.816, 0.0)
+    """
+    second, third = np.diff(values, 2), np.diff(values, 3)
+    rms = math.sqrt(float(np.mean(second**2)) / 6), math.sqrt(float(np.mean(third**2)) / 20)
+    return rms[0], rms[1]
+
+
+def from_line(start: float, values: Vector) -> NoiseModel:
+    """Judge repeatable values from those at `LINE_STEPS` along a random vector of signs.
+
+    A smooth f has slopes s(t) = s + c t, so the slope over the middle length follows from the
+    outer two. Exact if it does within `SLOPE_ERROR` and if the noise of the difference table,
+    divided by the shortest step, is as small a share of the slope.
+    """
+    steps, rise = LINE_STEPS, values - start
+    rounding = EPS * max(abs(start), float(np.abs(values).max()))
+    second, third = difference_noise(np.concatenate([[start], values[:3]]))
+    sigma = max(min(second, third), rounding)
+    if not rise.any():
+        return NoiseModel(sigma=sigma, flat=True)
+    slopes = rise / steps
+    short, middle, long = slopes[0], slopes[3], slopes[4]
+    bend = (long - short) / steps[4]
+    miss = abs(middle - short - bend * (steps[3] - steps[0]))
+    size = max(abs(middle), abs(long))
+    if miss <= SLOPE_ERROR * abs(middle) and 1.5 * sigma / steps[0] <= SLOPE_ERROR * size:
+        return NoiseModel(sigma=sigma, slope=abs(middle), curvature=bend)
+    sigma = max(sigma, second)
+    seen = abs(long) if abs(rise[4]) > 6 * sigma else 0.0
+    # equal neighbors: rounding to few digits if the jump is small, else a function of steps
+    jump = abs(values[3] - values[0])
+    equal = values[0] == values[1] == values[2]
+    stepwise = bool(equal and (jump == 0 or jump > STEP_SHARE * abs(start)))
+    if sigma <= 4 * rounding and seen == 0:
+        return NoiseModel(sigma=rounding)  # exact, and stationary along the line
+    if stepwise:
+        return NoiseModel(kind=NoiseKind.FIXED, sigma=rounding, stepwise=True)
+    # far beyond its unit a function may have a plateau: equal values that differ from the first
+    irregular = float(np.ptp(values[:4])) > 0.1 * abs(rise[0]) and sigma > 100 * rounding
+    return NoiseModel(kind=NoiseKind.FIXED, sigma=sigma, slope=seen, irregular=irregular)
+
+
+def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:
+    """Return the model with the noise that values at 0 and at multiples of a longer step show.
+
+    An error with a longer correlation length hides in the first table.
+    """
+    sigma = max(noise.sigma, min(difference_noise(values)))
+    return replace(noise, sigma=sigma, slope=noise.slope if sigma < 3 * noise.sigma else 0.0)
+
+
+def rough_at(noise: NoiseModel, tables: list[Vector]) -> NoiseModel:
+    """Return a model of fixed error if tables of values at longer and longer steps show one.
+
+    A smooth f has third differences much smaller than its second ones; independent errors have
+    about equal ones, in the units of `difference_noise`.
+    """
+    for values in tables:
+        second, third = difference_noise(values)
+        if third > ROUGH * second and third > 10 * noise.sigma:
+            return replace(noise, kind=NoiseKind.FIXED, sigma=max(second, third), slope=0.0)
+    return noise
+
+
+def pool(noise: NoiseModel, sigma: float, weight: float) -> NoiseModel:
+    """Return the model with another estimate of sigma, from ``weight`` differences, pooled in.
+
+    The weight of what was known is capped: error may change along the way.
+    """
+    known = min(noise.weight, 10.0)
+    variance = (known * noise.sigma**2 + weight * sigma**2) / (known + weight)
+    return replace(noise, sigma=math.sqrt(variance), weight=known + weight)

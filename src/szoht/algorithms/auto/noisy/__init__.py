@@ -1,0 +1,1 @@
+"""The search where values err: long differences, regressions, races."""

@@ -1,0 +1,401 @@
+"""The search under noise: rounds of sense, solve, prune and race; then refine and answer."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from szoht.algorithms.auto.location import Location
+from szoht.algorithms.auto.noise_test import pool
+from szoht.algorithms.auto.noisy.probes import Probes
+from szoht.algorithms.auto.noisy.race import Race
+from szoht.algorithms.auto.noisy.sensing import Sensed, sense
+from szoht.algorithms.auto.noisy.values import Values
+from szoht.algorithms.auto.records import NoiseModel, Steps
+from szoht.algorithms.auto.restricted.noisy_bfgs import NoisySolve, minimize_with_differences
+from szoht.algorithms.auto.restricted.quadratic_model import (
+    QuadraticModel,
+    eliminate,
+    minimize_model,
+    n_terms,
+)
+from szoht.algorithms.auto.restricted.regression import difference_radius, minimize_by_regression
+from szoht.types import Indices, Vector
+
+__all__ = ["NoisyAnswer", "NoisySearch"]
+
+RESERVE = 0.06
+"""The share of the budget that is kept for the last race."""
+
+ROUNDS = 10
+
+STALLED = 2
+"""Rounds without a gain, each with twice the probes, after which sensing ends."""
+
+LOOK_FIRST, LOOK_LATER = 0.3, 0.25
+"""The share of what is left that sensing may spend."""
+
+SOLVE, REFINE_NEW = 0.3, 0.12
+"""The share of what is left that a regression on all candidates may spend, and on a new support."""
+
+RACED, RACE_SHARE = 60, 0.03
+"""Values of a race between an old and a new support: at most, and as a share of the budget."""
+
+SIGNIFICANT = 2.5
+"""Sensing found something if held-out errors fell by this many standard errors."""
+
+FARTHEST = 3.0
+"""Of a probe in the low-noise mode, relative to the one before."""
+
+LIKELY = 3.0
+"""Where recovery is sure, slopes of this many standard errors are worth a solve."""
+
+HALF = 0.5
+
+FEWEST_VALUES = 40
+"""With fewer values left no further round begins."""
+
+SMALLEST_RADIUS = 0.05
+"""Of the first regression."""
+
+POOLED, POOLED_FREEDOM = (0.5, 1.4), 10
+"""Residuals between these multiples of sigma are pooled with it, given these degrees of freedom."""
+
+BLIND_JITTER = 1e-3
+"""Displacement of repeated values where the curvature is unknown and the error is fixed."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NoisyAnswer:
+    """The answer of a search: a point, its value with a standard error, and what was seen."""
+
+    x: Vector
+    location: Location
+    noise: NoiseModel
+    settled: bool
+    improved: bool
+
+
+@dataclass(kw_only=True, eq=False)
+class NoisySearch:
+    """Minimize from values that err, over points with at most ``k`` non-zeros.
+
+    ``explain`` takes lines for the user, ``report`` each incumbent with what is known of its value.
+    """
+
+    values: Values
+    k: int
+    noise: NoiseModel
+    rng: np.random.Generator
+    x: Vector
+    start: Location
+    explain: Callable[[str], None]
+    report: Callable[[Vector, Location], None]
+    support: Indices = field(init=False)
+    value: float = field(init=False)
+    candidates: list[Vector] = field(init=False)
+    curvature: Vector = field(init=False)
+    radius: float = 0.5
+    jitter: float = BLIND_JITTER
+    low_noise: bool = False
+    budget: int = field(init=False)
+    model: QuadraticModel | None = None
+
+    def __post_init__(self) -> None:
+        self.support = np.flatnonzero(self.x)
+        self.value = self.start.value
+        self.candidates = [self.x]
+        self.curvature = np.zeros(self.values.d)
+        self.budget = self.values.left()
+
+    @property
+    def reserve(self) -> int:
+        """Values that are kept for the last race."""
+        return min(max(8, int(RESERVE * self.budget)), self.values.left())
+
+    @property
+    def room(self) -> int:
+        """Values that may be spent before the last race."""
+        return self.values.left() - self.reserve
+
+    def run(self) -> Steps[NoisyAnswer]:
+        """Search, refine and answer."""
+        yield from self._rounds()
+        settled = yield from self._refine()
+        return (yield from self._answer(settled=settled))
+
+    def _rounds(self) -> Steps[None]:
+        """Sense, solve and prune until nothing is left to find.
+
+        A round that gains nothing although there is signal is repeated with more probes.
+        """
+        probes, length, first_cost, stalled = None, None, 0, 0
+        for number in range(ROUNDS):
+            if number and self.room < max(FEWEST_VALUES, 2 * n_terms(self.k)):
+                return
+            if probes is None or not np.array_equal(probes.x, self.x):
+                probes = yield from self._new_probes(number)
+            cap = self._cap(number, first_cost * 2**stalled)
+            sensed = yield from sense(probes, cap=cap, length=length)
+            self.noise = replace(sensed.noise, slope=0.0)
+            first_cost = first_cost or sensed.cost
+            self._explain_sensed(sensed)
+            if number and not _is_promising(sensed):
+                self.explain("no coordinate outside the support is significant.")
+                return
+            wide = np.union1d(self.support, self._select(sensed, first=number == 0))
+            gained = yield from self._solve(wide, sensed, first=number == 0)
+            length = FARTHEST * sensed.length if self.low_noise else _long_only(sensed.length)
+            stalled = 0 if gained else stalled + 1
+            nothing_new = sensed.sure or wide.size == self.support.size
+            if stalled >= STALLED or (stalled and nothing_new):
+                return
+
+    def _cap(self, number: int, first_cost: int) -> int:
+        """Return how many values sensing may spend."""
+        if number == 0:
+            return int(LOOK_FIRST * self.room)
+        return max(FEWEST_VALUES // 2, min(int(LOOK_LATER * self.room), 2 * first_cost))
+
+    def _solve(self, wide: Indices, sensed: Sensed, *, first: bool) -> Steps[bool]:
+        """Minimize over ``wide`` and prune to k; tell whether that gained anything."""
+        if first:
+            self.low_noise = sensed.low_noise
+            self.radius = max(min(2 * sensed.length, 1.0), SMALLEST_RADIUS)
+        if not self.low_noise:
+            return (yield from self._solve_regression(wide, first=first))
+        return (yield from self._solve_smooth(wide, sensed.length, first=first, sure=sensed.sure))
+
+    def _new_probes(self, number: int) -> Steps[Probes]:
+        value = self.value
+        if number and self.values.affordable(1):
+            on = self.support
+            value = float((yield from self.values.sparse_at(self.x[np.newaxis, on], on))[0])
+            value = value if math.isfinite(value) else self.value
+        return Probes(
+            values=self.values,
+            x=self.x,
+            value=value,
+            noise=self.noise,
+            k=self.k,
+            rng=self.rng,
+            top=0.1 if number and self.low_noise else 1.0,
+            checked=number > 0,
+        )
+
+    def _select(self, sensed: Sensed, *, first: bool) -> Indices:
+        """Return the coordinates that are worth a solve."""
+        found = sensed.recovery
+        if sensed.sure:
+            best = found.order[: found.size]
+            z, slopes = found.z[: found.size], np.abs(found.slopes[: found.size])
+            keep = (z > LIKELY) | (z >= z.max(initial=0.0))
+            steepest = np.argsort(-slopes[keep], kind="stable")[: self.k]
+            return np.asarray(best[keep][steepest])
+        sparse = not first or found.r2 >= 0.5 * found.signal
+        return found.order[: self.k if sparse else 2 * self.k]
+
+    def _explain_sensed(self, sensed: Sensed) -> None:
+        found = sensed.recovery
+        self.explain(
+            f"{found.rows} differences over {sensed.length:.1e} of the reach: "
+            f"{found.size} coordinates predict {max(found.r2, 0.0):.0%} of their variance "
+            f"({found.signal:.0%} is not noise){'' if sensed.sure else ', not sure'}."
+        )
+
+    # low noise: quasi-Newton on central differences
+
+    def _solve_smooth(
+        self, wide: Indices, length: float, *, first: bool, sure: bool
+    ) -> Steps[bool]:
+        spend = (
+            self.room if sure else max(int(2 * SOLVE * self.room), min(self.room, 12 * wide.size))
+        )
+        solved = yield from self._bfgs(self.x[wide], self.value, wide, 4 * length, spend)
+        support, z = wide, solved.z
+        if wide.size > self.k:
+            keep, entries = _drop(solved, self.k)
+            support = wide[keep]
+            z = np.clip(entries, self.values.low[support], self.values.high[support])
+            value = float((yield from self.values.sparse_at(z[np.newaxis], support))[0])
+            solved = yield from self._bfgs(z, value, support, 4 * length, spend)
+            z = solved.z
+        x = np.zeros(self.values.d)
+        x[support] = z
+        if not solved.value < self.value - 3 * self.noise.sigma:
+            if first:
+                self.explain("quasi-Newton gained nothing: regression on longer steps.")
+                self.low_noise = False
+                return (yield from self._solve_regression(wide, first=True))
+            self.explain("another round of sensing and quasi-Newton gained nothing.")
+            return False
+        self.radius = difference_radius(self.noise.sigma, solved.curvature)
+        self.jitter = self.radius / 60
+        self.candidates.append(x)
+        if solved.value < self.value or first:
+            self._move(x, Location(solved.value, self.noise.sigma))
+        self.explain(
+            f"quasi-Newton on {wide.size} coordinates, then {support.size}: f = {solved.value:.6g}."
+        )
+        return True
+
+    def _bfgs(
+        self, z: Vector, value: float, support: Indices, length: float, spend: int
+    ) -> Steps[NoisySolve]:
+        solved = yield from minimize_with_differences(
+            self.values,
+            z,
+            value,
+            support,
+            sigma=self.noise.sigma,
+            length=length,
+            patience=min(spend, self.room),
+            curvature=self.curvature[support],
+        )
+        self.curvature[support] = solved.curvature
+        return solved
+
+    # high noise: regression
+
+    def _solve_regression(self, wide: Indices, *, first: bool) -> Steps[bool]:
+        entries, support, model_value = yield from self._regress_and_prune(wide, first=first)
+        if entries is None:
+            return True
+        x = np.zeros(self.values.d)
+        x[support] = entries
+        same = np.array_equal(support, self.support)
+        self.explain(f"regression on {wide.size} coordinates, {support.size} kept.")
+        if not first and not same:
+            if wide.size > self.k:
+                spend = min(int(REFINE_NEW * self.room), 4 * n_terms(self.k))
+                solved = yield from minimize_by_regression(
+                    self.values,
+                    entries,
+                    support,
+                    noise=self.noise,
+                    radius=self.radius,
+                    spend=spend,
+                    rng=self.rng,
+                )
+                x[support] = solved.z
+            total = min(RACED, max(16, int(RACE_SHARE * self.budget)), max(self.room, 0))
+            race = self._new_race()
+            winner = yield from race.run([self.x, x], total)
+            if not np.array_equal(winner, x):
+                self.explain("the old support wins a race against the new one.")
+                return False
+            self.explain("the new support wins a race against the old one.")
+        self.candidates.append(x)
+        self._move(x, Location(model_value, self.noise.sigma))
+        return first or not same
+
+    def _regress_and_prune(
+        self, wide: Indices, *, first: bool
+    ) -> Steps[tuple[Vector | None, Indices, float]]:
+        solved = yield from minimize_by_regression(
+            self.values,
+            self.x[wide],
+            wide,
+            noise=self.noise,
+            radius=self.radius,
+            spend=int(SOLVE * self.room),
+            rng=self.rng,
+        )
+        model, self.radius, self.noise = solved.model, solved.region.radius, solved.noise
+        if model is None:
+            return None, wide, math.nan
+        ratio = model.residual / max(self.noise.sigma, 1e-300)
+        if model.freedom > POOLED_FREEDOM and POOLED[0] < ratio < POOLED[1]:
+            self.noise = pool(self.noise, model.residual, model.freedom)
+        favored = None if first else np.isin(wide, self.support)
+        keep = eliminate(model, min(self.k, wide.size), favored)
+        zero = ~np.isin(np.arange(wide.size), keep)
+        low, high = self.values.low[wide], self.values.high[wide]
+        best, _, _ = minimize_model(model, low, high, radii=1.5, zero=zero)
+        return best[keep], wide[keep], model(best)
+
+    # the end
+
+    def _refine(self) -> Steps[bool]:
+        """Spend what is left on regressions on the support."""
+        if not self.support.size or self.room <= 2 * self.support.size + 4:
+            return False
+        gained = self.start.value - self.value if self.low_noise else 0.0
+        solved = yield from minimize_by_regression(
+            self.values,
+            self.x[self.support],
+            self.support,
+            noise=self.noise,
+            radius=self.radius,
+            spend=self.room,
+            rng=self.rng,
+            gained=max(0.0, gained),
+        )
+        x = np.zeros(self.values.d)
+        x[self.support] = solved.z
+        self.candidates.append(x)
+        self.noise, self.model = solved.noise, solved.model
+        value = solved.model(solved.z) if solved.model is not None else self.value
+        self._move(x, Location(value, self.noise.sigma))
+        return solved.settled
+
+    def _answer(self, *, settled: bool) -> Steps[NoisyAnswer]:
+        race = self._new_race()
+        winner = yield from race.run(self.candidates[-3:], self.reserve)
+        location = self._location(race, winner)
+        improved = location.value + 2 * location.error < self.start.value - 2 * self.start.error
+        self._move(winner, location)
+        self.explain(f"last race: f = {location.value:.6g} +- {location.error:.1g} at the answer.")
+        return NoisyAnswer(
+            x=winner, location=location, noise=self.noise, settled=settled, improved=improved
+        )
+
+    def _location(self, race: Race, x: Vector) -> Location:
+        """Return the value at the answer.
+
+        A fixed error may change more slowly than the race moves. The last regression has values
+        from farther around: where the two differ, the error is at least half of it.
+        """
+        raced = race.location(x)
+        model = self.model
+        if self.noise.fresh or model is None or not np.array_equal(np.flatnonzero(x), self.support):
+            return raced
+        value = model(x[self.support])
+        error = max(raced.error, model.constant_error, 0.5 * abs(value - raced.value))
+        return Location(0.5 * (value + raced.value), error)
+
+    def _new_race(self) -> Race:
+        return Race(
+            values=self.values, rng=self.rng, jitter=0.0 if self.noise.fresh else self.jitter
+        )
+
+    def _move(self, x: Vector, location: Location) -> None:
+        self.x, self.support, self.value = x, np.flatnonzero(x), location.value
+        self.report(x, location)
+
+
+def _is_promising(sensed: Sensed) -> bool:
+    """Tell whether there is signal, or slopes are significant although there seems to be none."""
+    found = sensed.recovery
+    return found.signal >= HALF or (found.size > 0 and found.t > SIGNIFICANT)
+
+
+def _long_only(length: float) -> float | None:
+    """Return a length to begin the next round with, if short ones are known to be in vain."""
+    return length if length >= HALF else None
+
+
+def _drop(solved: NoisySolve, size: int) -> tuple[Indices, Vector]:
+    """Eliminate backward by z_i^2 / (2 B_ii), B the inverse Hessian; the others move along."""
+    z = solved.z
+    inverse = np.eye(z.size) if solved.inverse is None else solved.inverse.copy()
+    keep = np.arange(z.size)
+    while keep.size > size:
+        j = int(np.argmin(z**2 / (2 * np.maximum(np.diag(inverse), 1e-300))))
+        column = inverse[:, j] / inverse[j, j]
+        rest = np.arange(keep.size) != j
+        z = (z - column * z[j])[rest]
+        inverse = (inverse - np.outer(column, inverse[j]))[np.ix_(rest, rest)]
+        keep = keep[rest]
+    return keep, z

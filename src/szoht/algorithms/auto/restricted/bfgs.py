@@ -1,0 +1,311 @@
+"""Minimize over a few coordinates: projected BFGS with differences along the axes."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from szoht.algorithms.auto.context import SolverContext
+from szoht.algorithms.auto.records import Curvature, NoiseModel, Point, Steps, schur_complement
+from szoht.algorithms.auto.restricted.face import Face
+from szoht.algorithms.auto.restricted.pattern_search import sweep
+from szoht.algorithms.auto.sensing import axis_slopes
+from szoht.types import Indices, Mask, Vector
+
+__all__ = ["Goal", "Solution", "minimize_in_box", "minimize_on"]
+
+ARMIJO = 1e-4
+GROWTH = 10.0
+ROUNDING = float(np.finfo(np.float64).eps)
+TRIALS = 10
+
+FARTHEST = 1e3
+"""Curvature is measured over at most this many units."""
+
+FAR = 1e9
+"""A point this many units away, with f still falling, has left every reasonable range."""
+
+
+class Solution(NamedTuple):
+    """Where a restricted solve ended, and the curvature that it learned, if any."""
+
+    point: Point
+    curvature: Curvature | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """When a restricted solve ends.
+
+    After ``steps`` steps, or when the gradient has shrunk to ``accuracy`` of the first; as soon as
+    the quadratic model leaves no hope to get below ``value``, but if ``patient`` not before the
+    first step. ``thorough`` goes on with central differences where forward ones stall. In a finite box
+    ``long_steps`` tries shares of the box where the first step turned out to be short. ``unequal``
+    says that slopes come from sparse recovery: very different ones then mean different units.
+    """
+
+    steps: int = 20
+    accuracy: float = 0.1
+    value: float = -math.inf
+    patient: bool = False
+    thorough: bool = False
+    long_steps: bool = False
+    unequal: bool = False
+
+
+class _Problem(NamedTuple):
+    context: SolverContext
+    noise: NoiseModel
+    support: Indices
+    low: Vector
+    high: Vector
+    feasible: bool
+
+
+def minimize_on(
+    context: SolverContext,
+    start: Point,
+    support: Indices,
+    noise: NoiseModel,
+    goal: Goal,
+    *,
+    slopes: Vector | None = None,
+    curvature: Curvature | None = None,
+) -> Steps[Solution]:
+    """Run BFGS on the coordinates ``support`` (sorted), one difference per coordinate and step.
+
+    ``slopes`` is the gradient at the start, if known, ``curvature`` a guess of the inverse Hessian.
+    Coordinates at a bound that the gradient pushes against are left there, and the inverse Hessian
+    is reduced to the others. A trial that fails is a trial that went too far.
+    """
+    structure = context.structure
+    feasible = structure.size >= support.size
+    problem = _Problem(
+        context, noise, support, structure.low[support], structure.high[support], feasible
+    )
+    point, central = start, False
+    inverse = None if curvature is None else curvature.inverse
+    if slopes is None:
+        slopes = yield from _gradient(problem, point, inverse, central=False)
+    if inverse is None and goal.unequal and _needs_diagonal(problem, slopes):
+        inverse = yield from _diagonal(problem, point, slopes)
+    first = float(np.linalg.norm(slopes))
+    for step in range(goal.steps):
+        direction = _direction(problem, point, slopes, inverse)
+        slope = float(direction @ slopes)
+        judged = inverse is not None and (step > 0 or not goal.patient)
+        hopeless = point.value + context.policy.hope * slope > goal.value > -math.inf
+        if not slope < 0 or (judged and hopeless):
+            moved = point
+        else:
+            moved = yield from _line_search(problem, point, direction, slope)
+        stalled = not point.value - moved.value > 1e-9 * abs(point.value) * goal.thorough
+        if stalled and not moved.value < point.value and not (goal.thorough and not central):
+            break
+        if stalled and goal.thorough and not central and not (judged and hopeless):
+            central, point = True, moved  # keep the curvature, measure better
+            slopes = yield from _gradient(problem, point, inverse, central=True)
+            continue
+        if not moved.value < point.value:
+            break
+        short = float(np.abs(moved.z - point.z).max()) < context.policy.short_step_box
+        if inverse is None and short and goal.long_steps and feasible:
+            far = yield from _long_steps(problem, moved, slopes)
+            if far.value < moved.value:
+                point = far
+                slopes = yield from _gradient(problem, point, None, central=False)
+                continue
+        after = yield from _gradient(problem, moved, inverse, central=central)
+        inverse = _updated(inverse, (moved.z - point.z)[support], after - slopes)
+        point, slopes = moved, after
+        free = ~_stuck(problem, point, slopes)
+        if np.linalg.norm(slopes[free]) <= goal.accuracy * first:
+            break
+        if np.abs(point.z[support]).max() > FAR:
+            break
+    return Solution(point, None if inverse is None else Curvature(support, inverse))
+
+
+def _long_steps(problem: _Problem, point: Point, slopes: Vector) -> Steps[Point]:
+    """Try each coordinate by shares of the box, downhill first: a local minimum may be near."""
+    if not np.isfinite(problem.high - problem.low).all():
+        return point
+    face = Face(problem.context, problem.support)
+    unit = problem.high - problem.low
+    lengths = problem.context.policy.long_steps_box
+    return face.point((yield from sweep(face, face.local(point), lengths, unit, -np.sign(slopes))))
+
+
+def minimize_in_box(
+    context: SolverContext,
+    start: Point,
+    support: Indices,
+    noise: NoiseModel,
+    goal: Goal,
+    *,
+    slopes: Vector | None = None,
+    curvature: Curvature | None = None,
+) -> Steps[Solution]:
+    """Run `minimize_on`; in a finite box, go on from where long steps along the axes gain.
+
+    A box says how far a minimum can be, so that other minima are worth a few queries.
+    """
+    structure = context.structure
+    low, high = structure.low[support], structure.high[support]
+    finite = bool(np.isfinite(high - low).all())
+    goal = replace(goal, long_steps=finite)
+    problem = _Problem(context, noise, support, low, high, feasible=True)
+    solution = yield from minimize_on(
+        context, start, support, noise, goal, slopes=slopes, curvature=curvature
+    )
+    while finite and solution.point.value < goal.value:
+        before = solution.point
+        far = yield from _long_steps(problem, before, np.zeros(support.size))
+        if not before.value - far.value > 1e-3 * abs(context.first_value - far.value):
+            break
+        solution = yield from minimize_on(context, far, support, noise, goal)
+    return solution
+
+
+def _gradient(
+    problem: _Problem, point: Point, inverse: Vector | None, *, central: bool
+) -> Steps[Vector]:
+    """Measure the gradient over lengths that balance rounding and what is known of curvature."""
+    noise, policy = problem.noise, problem.context.policy
+    if noise.axis_step >= policy.long_difference:  # f changes in steps
+        return (
+            yield from axis_slopes(problem.context, point, problem.support, noise, central=True)
+        )
+    steps = np.full(problem.support.size, noise.axis_step)
+    if inverse is not None:
+        rounding = ROUNDING * abs(point.value)
+        balanced = 2 * np.sqrt(rounding * np.maximum(np.diag(inverse), 0.0))
+        steps = np.clip(balanced, steps, 1e4 * steps)
+    if central:
+        steps = steps * policy.central_factor
+    return (
+        yield from axis_slopes(
+            problem.context, point, problem.support, noise, steps=steps, central=central
+        )
+    )
+
+
+def _stuck(problem: _Problem, point: Point, slopes: Vector) -> Mask:
+    """Tell which coordinates are at a bound and pushed against it."""
+    z = point.z[problem.support]
+    stuck: Mask = ((z <= problem.low) & (slopes > 0)) | ((z >= problem.high) & (slopes < 0))
+    return stuck
+
+
+def _direction(problem: _Problem, point: Point, slopes: Vector, inverse: Vector | None) -> Vector:
+    """Return the quasi-Newton step of the coordinates that are free, or the first step."""
+    free = np.flatnonzero(~_stuck(problem, point, slopes))
+    direction = np.zeros(slopes.size)
+    if free.size == 0 or not slopes[free].any():
+        return direction
+    if inverse is None:
+        structure, policy = problem.context.structure, problem.context.policy
+        length = max(1.0, float(np.abs(point.z[problem.support]).max()))
+        if structure.has_units:
+            length = policy.first_step_box
+        direction[free] = -slopes[free] * (length / float(np.abs(slopes[free]).max()))
+        return direction
+    direction[free] = -(schur_complement(inverse, free) @ slopes[free])
+    if direction @ slopes >= 0:
+        direction[free] = -slopes[free] * np.diag(inverse)[free]
+    return direction
+
+
+def _line_search(problem: _Problem, point: Point, direction: Vector, slope: float) -> Steps[Point]:
+    """Follow parabolas through f, its slope and the last trial, along the projected path."""
+    length = last = _room(problem, point, direction)
+    length, best = min(1.0, length), point
+    for _ in range(TRIALS):
+        trial = yield from _trial(problem, point, length * direction)
+        good = trial.value < point.value + ARMIJO * length * slope
+        if trial.value < best.value:
+            best = trial
+        elif good or best.value < point.value:
+            break
+        better = _parabola(point.value, slope, length, trial.value)
+        better = min(max(better, length / GROWTH), GROWTH * length, last)
+        # the trial sits where its own parabola has its minimum, within a third: good enough
+        if (good and abs(better / length - 1) < 1 / 3) or better == length:
+            break
+        length = better
+    return best
+
+
+def _trial(problem: _Problem, point: Point, step: Vector) -> Steps[Point]:
+    z = point.z.copy()
+    step = np.clip(step, -FAR * GROWTH, FAR * GROWTH)
+    z[problem.support] = np.clip(z[problem.support] + step, problem.low, problem.high)
+    if problem.feasible:
+        return (yield from problem.context.point(z))
+    return Point(z, (yield from problem.context.value(z)))
+
+
+def _room(problem: _Problem, point: Point, direction: Vector) -> float:
+    """Return the length at which the whole step has left the box: nothing changes beyond."""
+    moving = direction != 0
+    z, step = point.z[problem.support][moving], direction[moving]
+    bound = np.where(step > 0, problem.high[moving], problem.low[moving])
+    with np.errstate(over="ignore"):
+        room = (bound - z) / step
+    return float(room.max(initial=0.0))
+
+
+def _parabola(value: float, slope: float, length: float, trial: float) -> float:
+    """Return where the parabola through a value, its slope and a trial has its minimum."""
+    if not math.isfinite(trial):
+        return length / GROWTH
+    curvature = 2 * (trial - value - length * slope)
+    if not curvature > 0:
+        return GROWTH * length
+    return -slope * length / curvature * length
+
+
+def _updated(inverse: Vector | None, step: Vector, change: Vector) -> Vector | None:
+    """Return the BFGS inverse Hessian (Nocedal and Wright, Numerical Optimization, 6.17)."""
+    product = float(step @ change)
+    size = float(np.linalg.norm(step) * np.linalg.norm(change))
+    if not product > 1e-10 * size or not math.isfinite(size):
+        return inverse
+    if inverse is None:
+        inverse = np.eye(step.size) * (product / float(change @ change))  # (6.20)
+    image = inverse @ change
+    scale = 1 + float(change @ image) / product
+    cross = np.outer(image, step)
+    updated = inverse + (scale * np.outer(step, step) - cross - cross.T) / product
+    sound = np.isfinite(updated).all() and (np.diag(updated) > 0).all()
+    return np.asarray(updated) if sound else inverse
+
+
+def _needs_diagonal(problem: _Problem, slopes: Vector) -> bool:
+    """Tell whether slopes are so unequal that units must differ, where they are not known."""
+    if problem.context.structure.has_units or problem.noise.curvature == 0:
+        return False
+    sizes = np.abs(slopes[slopes != 0])
+    spread = problem.context.policy.slope_spread
+    return sizes.size > 1 and bool(sizes.max() > spread * sizes.min())
+
+
+def _diagonal(problem: _Problem, point: Point, slopes: Vector) -> Steps[Vector | None]:
+    """Measure the curvature along each axis over a length that promises the same gain for all."""
+    noise, context = problem.noise, problem.context
+    gain = max(noise.slope**2 / (4 * abs(noise.curvature)), 1e6 * ROUNDING * abs(point.value))
+    with np.errstate(divide="ignore", over="ignore"):
+        steps = np.where(slopes == 0, 0.0, -gain / np.where(slopes == 0, 1.0, slopes))
+    z = point.z[problem.support]
+    farthest = FARTHEST * max(1.0, float(np.abs(z).max()))
+    steps = np.clip(z + np.clip(steps, -farthest, farthest), problem.low, problem.high) - z
+    changes = yield from context.axis_differences(point, problem.support, steps)
+    with np.errstate(all="ignore"):
+        curvature = 2 * (changes - slopes * steps) / steps**2
+    seen = np.isfinite(curvature) & (curvature > 0)
+    if not seen.any():
+        return None
+    typical = float(np.median(slopes[seen] ** 2 / curvature[seen]))
+    curvature = np.where(seen, curvature, slopes**2 / max(typical, 1e-300))
+    return np.diag(1 / np.maximum(curvature, 1e-14 * float(curvature.max())))

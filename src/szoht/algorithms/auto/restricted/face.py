@@ -1,0 +1,69 @@
+"""f on a few coordinates, the others being zero: what derivative-free solvers see."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from szoht.algorithms.auto.context import SolverContext
+from szoht.algorithms.auto.records import Point, Steps
+from szoht.types import Indices, Vector
+
+__all__ = ["Face", "Local"]
+
+
+class Local(NamedTuple):
+    """Coordinates on a face, and the value there; infinite where f failed."""
+
+    y: Vector
+    value: float
+
+
+class Face(NamedTuple):
+    """The coordinates ``support`` (sorted) of a context's structure; ``stop`` ends its solvers.
+
+    A solver on a face goes on while ``context.spent < stop``.
+    """
+
+    context: SolverContext
+    support: Indices
+    stop: float = math.inf
+
+    @property
+    def n(self) -> int:
+        """How many coordinates there are."""
+        return int(self.support.size)
+
+    @property
+    def open(self) -> bool:
+        """Whether more values may be asked."""
+        return self.context.spent < self.stop
+
+    def clip(self, y: Vector) -> Vector:
+        """Return the nearest point within the bounds."""
+        structure = self.context.structure
+        return np.asarray(np.clip(y, structure.low[self.support], structure.high[self.support]))
+
+    def embed(self, y: Vector) -> Vector:
+        """Return the point of the whole space."""
+        z = np.zeros(self.context.structure.d)
+        z[self.support] = y
+        return z
+
+    def at(self, y: Vector) -> Steps[Local]:
+        """Measure f; the point is remembered if it satisfies the constraint."""
+        z = self.embed(y)
+        value = yield from self.context.value(z)
+        if math.isnan(value):
+            return Local(y, math.inf)
+        if self.context.structure.contains(z):
+            self.context.note(Point(z, value))
+        return Local(y, value)
+
+    def local(self, point: Point) -> Local:
+        """Return a point of the whole space as one on this face."""
+        return Local(point.z[self.support], point.value)
+
+    def point(self, local: Local) -> Point:
+        """Return a point of this face as one of the whole space."""
+        return Point(self.embed(local.y), local.value)

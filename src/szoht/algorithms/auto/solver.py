@@ -1,0 +1,126 @@
+"""The default solver: noise -> loop { sense -> propose -> solve -> accept } -> restart or end."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from szoht.algorithms.auto.context import BudgetSpentError, SolverContext
+from szoht.algorithms.auto.global_search import search_globally, spend_rest
+from szoht.algorithms.auto.noise import estimate_noise, solve_noisy
+from szoht.algorithms.auto.policy import Policy
+from szoht.algorithms.auto.records import NoiseModel, Point, Steps
+from szoht.algorithms.auto.samples import first_size, part, sizes
+from szoht.algorithms.auto.schedule import descend, search_supports
+from szoht.algorithms.auto.state import SearchState
+from szoht.algorithms.auto.structures import structure_of
+from szoht.algorithms.auto.units import find_units
+from szoht.algorithms.generator import GeneratorAlgorithm
+from szoht.algorithms.generator import SolverContext as Notebook
+from szoht.core.algorithm import Ending
+from szoht.operators import Sparse, SparseBox
+from szoht.types import Sample
+
+if TYPE_CHECKING:
+    from szoht.algorithms.auto.path import AutoPath
+
+__all__ = ["Auto", "begin"]
+
+COARSE = 0.03
+"""On part of a finite sum, a round that gains less than this share of f is stalled."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto(GeneratorAlgorithm):
+    """Sparse minimization that needs no parameter but the constraint. See `auto`."""
+
+    operator: Sparse | SparseBox
+    seeded: bool = False
+    max_queries: int | None = None
+    policy: Policy | None = None
+
+    def sample(self, seed: int, n_samples: int | None) -> Sample:
+        """Return the part of a finite sum to begin with."""
+        if n_samples is None:
+            return None
+        return part(seed, n_samples, first_size(n_samples, self.operator.k))
+
+    def steps(self, context: Notebook) -> Steps[None]:
+        """Search on growing parts of a finite sum, and then, or at once, on the whole of f."""
+        search = begin(context, self.operator, self)
+        if context.n_samples:
+            yield from solve_on_parts(search)
+        yield from solve(search)
+
+
+def begin(
+    notebook: Notebook, operator: Sparse | SparseBox, solver: "Auto | AutoPath"
+) -> SolverContext:
+    """Return the context of a run."""
+    notebook.seeded = solver.seeded
+    return SolverContext(
+        notebook=notebook,
+        structure=structure_of(operator, notebook.x.size),
+        policy=solver.policy or Policy(),
+        budget=solver.max_queries,
+    )
+
+
+def solve(context: SolverContext) -> Steps[Point | None]:
+    """Minimize from the iterate of the notebook; None if f is undefined there."""
+    start = yield from context.point(context.structure.to_z(context.notebook.x))
+    if math.isnan(start.value):
+        return None
+    context.first_value = start.value
+    noise = NoiseModel()
+    try:
+        if context.is_small:
+            noise = _assumed_noise(context, start)
+        else:
+            noise = yield from estimate_noise(context, start)
+        start, noise = yield from find_units(context, start, noise)
+        if noise.fresh:
+            return (yield from solve_noisy(context, start, noise))
+        state = SearchState(point=start, noise=noise)
+        if noise.exact:
+            state = yield from search_supports(context, state)
+            noise = state.noise  # an error may have been found since
+        if not (noise.exact or noise.stepwise):
+            point = yield from solve_noisy(context, state.point, noise)
+            if context.notebook.ending is not Ending.NO_PROGRESS:
+                return point
+            state = replace(state, point=point)
+        yield from search_globally(context, state)
+    except BudgetSpentError:
+        yield from spend_rest(context, noise)
+    return context.best
+
+
+def solve_on_parts(context: SolverContext) -> Steps[None]:
+    """Descend on parts of a finite sum, each some times larger than the one before."""
+    notebook, k = context.notebook, context.structure.size
+    assert notebook.n_samples is not None, "only a finite sum has parts"  # noqa: S101
+    start = yield from context.point(context.structure.to_z(notebook.x))
+    for size in sizes(notebook.n_samples, k):
+        if math.isnan(start.value):
+            return
+        context.first_value = start.value
+        state = SearchState(point=start, noise=_assumed_noise(context, start))
+        try:
+            state = yield from descend(context, state, COARSE)
+        except BudgetSpentError:
+            yield from spend_rest(context, state.noise)
+        notebook.sample = part(notebook.seed, notebook.n_samples, size)
+        notebook.x = context.structure.to_x(state.point.z)
+        context.forget()
+        if size == notebook.n_samples:
+            break
+        start = yield from context.point(state.point.z)
+        context.explain(f"f is now the mean over {size} of {notebook.n_samples} components.")
+
+
+def _assumed_noise(context: SolverContext, start: Point) -> NoiseModel:
+    """Return what is assumed where a test is not worth its queries: exact values."""
+    sigma = float(np.finfo(np.float64).eps) * abs(start.value)
+    return NoiseModel(sigma=sigma, axis_step=context.policy.axis_step, row_step=1e-7)

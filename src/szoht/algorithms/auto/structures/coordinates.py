@@ -1,0 +1,174 @@
+"""At most k non-zeros, with or without bounds."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from szoht.algorithms.auto.records import Curvature
+from szoht.core.validation import frozen
+from szoht.operators import Sparse, SparseBox
+from szoht.operators.base import largest
+from szoht.types import Indices, Vector
+
+__all__ = ["Coordinates", "importance", "structure_of"]
+
+SPREAD = 100.0
+"""Curvatures closer than this factor are taken to be equal when coordinates are dropped."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Coordinates:
+    """The set {x : ||x||_0 <= k, x_low <= x <= x_high}; one unit is a box width where finite."""
+
+    d: int
+    size: int
+    x_low: Vector | None = None
+    x_high: Vector | None = None
+    unit: Vector | None = None
+    has_units: bool = False
+
+    @cached_property
+    def low(self) -> Vector:
+        """Lower bounds on z."""
+        return self._bound(self.x_low, -np.inf)
+
+    @cached_property
+    def high(self) -> Vector:
+        """Upper bounds on z."""
+        return self._bound(self.x_high, np.inf)
+
+    @cached_property
+    def bounded(self) -> bool:
+        """Whether any bound is finite."""
+        return bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
+
+    @cached_property
+    def free(self) -> Indices:
+        """The coordinates whose bounds differ by more than a few roundings."""
+        if self.x_low is None or self.x_high is None:
+            return np.arange(self.d)
+        spacing = np.spacing(np.maximum(np.abs(self._finite_low), np.abs(self._finite_high)))
+        return np.flatnonzero(~(self.x_high - self.x_low <= 8 * spacing))
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """As many as coordinates."""
+        return self.size
+
+    def to_x(self, z: Vector) -> Vector:
+        """Return the user's point, inside the user's bounds whatever rounding does."""
+        x = z if self.unit is None else z * self.unit
+        if self.x_low is None or self.x_high is None:
+            return x
+        return np.asarray(np.clip(x, self.x_low, self.x_high))
+
+    def to_z(self, x: Vector) -> Vector:
+        """Return the solver's point."""
+        return self.clip(np.asarray(x, dtype=float) / (1.0 if self.unit is None else self.unit))
+
+    def x_offsets(self, x: Vector, support: Indices, steps: Vector) -> Vector:
+        """Return steps along axes of z as offsets from ``x`` that stay inside after rounding."""
+        offsets = steps if self.unit is None else steps * self.unit[support]
+        if self.x_low is None or self.x_high is None:
+            return offsets
+        here, low, high = x[support], self.x_low[support], self.x_high[support]
+        offsets = np.clip(here + offsets, low, high) - here
+        for _ in range(2):  # the sum may still be rounded to the other side of a bound
+            out = (here + offsets > high) | (here + offsets < low)
+            offsets = np.where(out, np.nextafter(offsets, 0.0), offsets)
+        return np.asarray(offsets)
+
+    def clip(self, z: Vector) -> Vector:
+        """Return the nearest point within the bounds."""
+        return np.asarray(np.clip(z, self.low, self.high)) if self.bounded else z
+
+    def contains(self, z: Vector) -> bool:
+        """Tell whether at most k coordinates are not zero; bounds are kept by `to_x`."""
+        return int(np.count_nonzero(z)) <= self.size
+
+    def base(self, z: Vector, length: float) -> Vector:
+        """Return the nearest point from which ``length * u`` stays inside for all |u_i| <= 1."""
+        if not self.bounded:
+            return z
+        # a little more than the length, since the user's bounds must hold after rounding
+        margin = np.minimum(length * (1 + 1e-3), 0.5 * (self.high - self.low))
+        low, high = self.low + margin, self.high - margin
+        return np.asarray(np.minimum(np.maximum(z, low), high))
+
+    def head(self, slopes: Vector, size: int, without: Indices) -> Indices:
+        """Return the ``size`` coordinates of largest slope, some of them left out."""
+        score = np.abs(slopes)
+        score[without] = 0.0
+        return largest(score, size)
+
+    def prune(self, z: Vector, curvature: Curvature | None, size: int) -> Indices:
+        """Return the ``size`` coordinates of ``z`` whose loss would cost most."""
+        support = np.flatnonzero(z)
+        if support.size <= size:
+            return support
+        order = np.argsort(-importance(z, support, curvature), kind="stable")
+        return np.sort(support[order[:size]])
+
+    def with_size(self, size: int) -> "Coordinates":
+        """Return the same set with another number of non-zeros."""
+        return replace(self, size=size)
+
+    def rescaled(self, scale: float) -> "Coordinates":
+        """Return the same set with another unit for the coordinates without finite bounds."""
+        unit = np.ones(self.d) if self.unit is None else self.unit
+        width = self.high - self.low
+        return replace(self, unit=frozen(np.where(np.isfinite(width), unit, scale * unit)))
+
+    def _bound(self, bound: Vector | None, default: float) -> Vector:
+        if bound is None:
+            return frozen(np.full(self.d, default))
+        return frozen(bound / (1.0 if self.unit is None else self.unit))
+
+    @property
+    def _finite_low(self) -> Vector:
+        return np.where(np.isfinite(self.x_low), self.x_low, 0.0)  # type: ignore[arg-type]
+
+    @property
+    def _finite_high(self) -> Vector:
+        return np.where(np.isfinite(self.x_high), self.x_high, 0.0)  # type: ignore[arg-type]
+
+
+def importance(z: Vector, support: Indices, curvature: Curvature | None) -> Vector:
+    """Return what dropping each coordinate costs by the quadratic model, z_i^2 H_ii / 2.
+
+    Without curvature, or where curvatures are alike, only the size counts. That the others may
+    follow, z_i^2 / (2 [H^-1]_ii) (Hassibi and Stork 1993), ranks worse here: a quasi-Newton inverse
+    after a few steps does not know how they would, and where f does not depend on the
+    length of z (portfolios) they all would follow to zero.
+    """
+    values = z[support]
+    if curvature is None or not np.isin(support, curvature.support).all():
+        return np.asarray(values**2)
+    place = np.searchsorted(curvature.support, support)
+    try:
+        own = np.abs(np.diag(np.linalg.inv(curvature.inverse))[place])
+    except np.linalg.LinAlgError:
+        return np.asarray(values**2)
+    if not own.max() > SPREAD * own.min():
+        return np.asarray(values**2)
+    return np.asarray(0.5 * values**2 * own)
+
+
+def structure_of(operator: Sparse | SparseBox, d: int) -> Coordinates:
+    """Return the structure behind a constraint in ``d`` dimensions."""
+    if isinstance(operator, Sparse):
+        return Coordinates(d=d, size=operator.k)
+    low = frozen(np.broadcast_to(np.asarray(operator.low, dtype=float), (d,)).copy())
+    high = frozen(np.broadcast_to(np.asarray(operator.high, dtype=float), (d,)).copy())
+    width = high - low
+    finite = np.isfinite(width) & (width > 0)
+    unit = np.where(finite, np.where(finite, width, 1.0), 1.0)
+    return Coordinates(
+        d=d,
+        size=operator.k,
+        x_low=low,
+        x_high=high,
+        unit=None if np.array_equal(unit, np.ones(d)) else frozen(unit),
+        has_units=bool(np.isfinite(width).all()),
+    )

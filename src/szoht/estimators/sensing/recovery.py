@@ -1,0 +1,139 @@
+"""Recovery of a sparse gradient: Prony's method on waves, matching pursuit on any rows."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from szoht.estimators.sensing.rows import FourierRows, Measurements
+from szoht.types import Indices, Vector
+
+__all__ = ["Recovery", "matching_pursuit", "prony"]
+
+RESIDUAL = 1e-3
+"""Pursuit stops when it explains the measurements that it may use up to this share."""
+
+
+class Recovery(NamedTuple):
+    """Coordinates and their slopes, and the relative error on measurements that were not used."""
+
+    support: Indices
+    slopes: Vector
+    error: float
+    size: float = 0.0
+
+
+class Spectrum(NamedTuple):
+    """What Prony's method found: candidate coordinates, and the next eigenvalue's share."""
+
+    support: Indices
+    rest: float
+
+
+def prony(rows: FourierRows, slopes: Vector, sparsity: int, noise: float) -> Spectrum:
+    """Locate the coordinates of a gradient from its lowest Fourier coefficients.
+
+    With slopes along the rows 0, ..., 2m, ``c_j = y_cos + i y_sin = sum_p a_p exp(i j t_p)``, and the
+    Hermitian Toeplitz matrix of the c_j has one non-zero eigenvalue per term if there are at most m
+    of them. The angles t_p are eigenvalues of a rotation in its range (ESPRIT: Roy, Kailath 1989).
+    ``noise`` is the standard deviation of a slope. ``rest`` is the eigenvalue after the
+    ``sparsity`` largest, relative to the largest: far from zero if the gradient is not sparse.
+    """
+    m = (slopes.size - 1) // 2
+    waves = slopes[1::2] + 1j * slopes[2::2]
+    coefficients = np.concatenate([np.conj(waves[::-1]), slopes[:1], waves])
+    index = np.arange(m + 1)
+    toeplitz = coefficients[m + index[:, np.newaxis] - index]
+    eigenvalues, vectors = np.linalg.eigh(toeplitz)
+    order = np.argsort(-np.abs(eigenvalues), kind="stable")
+    sizes = np.abs(eigenvalues)[order]
+    if not sizes[0] > 0:
+        return Spectrum(np.empty(0, dtype=np.intp), 0.0)
+    floor = max(noise * math.sqrt(2 * m + 1), 1e-13 * sizes[0])
+    rank = min(int(np.count_nonzero(sizes > floor)), m)
+    rest = float(sizes[min(sparsity, m)] / sizes[0])
+    basis = vectors[:, order[:rank]]
+    rotation = np.linalg.lstsq(basis[:-1], basis[1:], rcond=None)[0]
+    angles = np.angle(np.linalg.eigvals(rotation))
+    n = rows.free.size
+    nodes = np.unique(np.mod(np.rint(angles * n / (2 * math.pi)).astype(np.intp), n))
+    return Spectrum(rows.coordinate_of[nodes], rest)
+
+
+def neighbors(rows: FourierRows, support: Indices, width: int) -> Indices:
+    """Return the coordinates whose nodes are at most ``width`` from those of ``support``."""
+    n = rows.free.size
+    nodes = rows.nodes[np.searchsorted(rows.free, support)]
+    near = np.mod(nodes[:, np.newaxis] + np.arange(-width, width + 1), n)
+    return np.sort(rows.coordinate_of[np.unique(near)])
+
+
+def matching_pursuit(
+    measurements: Measurements,
+    most: int,
+    *,
+    held_out: int,
+    noise: float = 0.0,
+    per_pass: int = 1,
+    among: Indices | None = None,
+) -> Recovery:
+    """Find at most ``most`` coordinates that explain the slopes, the last ``held_out`` left out.
+
+    Orthogonal matching pursuit (Pati, Rezaiifar, Krishnaprasad 1993), or with several coordinates
+    ``per_pass`` its generalized form (Wang, Kwon, Shim 2012). What all measurements have in
+    common (curvature, or a kink such as that of ||x||_1) is fitted along. ``noise`` is the
+    standard deviation of a slope; the pursuit is confined to ``among``, if given.
+    """
+    y = measurements.slopes
+    used = max(1, y.size - held_out)
+    weights = np.zeros(y.size)
+    common = measurements.common[:used]
+    most = min(most, max(used - 2, 0))
+    basis = np.empty((1 + most, used))
+    basis[0] = common / np.linalg.norm(common)
+    residual = y[:used] - (basis[0] @ y[:used]) * basis[0]
+    enough = max(RESIDUAL * float(np.linalg.norm(residual)), noise * math.sqrt(used))
+    candidates = None if among is None else measurements.columns(among)[:used]
+    support: list[int] = []
+    while len(support) < most and np.linalg.norm(residual) > enough:
+        if candidates is None:
+            weights[:used] = residual
+            scores = np.abs(measurements.correlate(weights))
+            scores[support] = 0.0
+        else:
+            scores = np.abs(residual @ candidates)
+            scores[np.isin(among, support)] = 0.0
+        count = min(per_pass, most - len(support), scores.size)
+        best = (
+            np.argpartition(-scores, count - 1)[:count] if count < scores.size else np.arange(count)
+        )
+        best = best[scores[best] > 0]
+        if best.size == 0:
+            break
+        chosen = best if among is None else among[best]
+        columns = measurements.columns(chosen)[:used]
+        for i, column in zip(chosen, columns.T, strict=True):
+            found = 1 + len(support)
+            vector = column.copy()
+            for _ in range(2):  # Gram-Schmidt, twice for the sake of rounding
+                vector -= (basis[:found] @ vector) @ basis[:found]
+            norm = float(np.linalg.norm(vector))
+            if norm <= 1e-9 * math.sqrt(used):
+                continue
+            basis[found] = vector / norm
+            residual = residual - (basis[found] @ residual) * basis[found]
+            support.append(int(i))
+    return _fitted(measurements, np.array(support, dtype=np.intp), used)
+
+
+def _fitted(measurements: Measurements, support: Indices, used: int) -> Recovery:
+    """Fit the slopes on a support to the first ``used`` measurements, and judge by the rest."""
+    y, common = measurements.slopes, measurements.common
+    columns = np.column_stack([common, measurements.columns(support)])
+    fitted = np.linalg.lstsq(columns[:used], y[:used], rcond=None)[0]
+    if used == y.size:
+        return Recovery(support, np.asarray(fitted[1:]), 0.0)
+    held = y[used:] - fitted[0] * common[used:]
+    size = float(np.linalg.norm(held))
+    miss = float(np.linalg.norm(y[used:] - columns[used:] @ fitted))
+    return Recovery(support, np.asarray(fitted[1:]), miss / size if size > 0 else 0.0, size)
