@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
-from szoht.core.validation import check_integer
+from szoht.core.validation import answer_array, check_integer, describe_shape
 from szoht.errors import AnswerShapeError, ParameterError, ParameterTypeError
 from szoht.types import Sample, Vector
 
@@ -181,10 +181,11 @@ class _FirstOfBatch:
 
     def __call__(self, x: Vector, sample: Sample) -> Any:
         stack = x[np.newaxis]
-        values = np.asarray(self.fun(stack) if self.drop_sample else self.fun(stack, sample))
+        answer = self.fun(stack) if self.drop_sample else self.fun(stack, sample)
+        values = answer_array(answer)
         if values.shape != (1,):
             raise AnswerShapeError(
-                f"A vectorised function must give values of shape (1,) for one point; got "
-                f"{values.shape}."
+                "A vectorized function must give values of shape (1,) for one point; got "
+                f"{describe_shape(answer)}."
             )
         return values[0]
