@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from szoht import AskTell, SparseVector
-from szoht.core.implicit import hash_of
+from szoht.core.implicit import hash_coordinates
 from szoht.core.query import Answer
 from szoht.core.random import Key
 from szoht.estimators import Sketch
@@ -75,7 +75,7 @@ def test_one_crowded_bucket_of_three_is_no_reason_for_more():
     sketch, d = Sketch(count=3, mu=1e-4), 1_024
     x = SparseVector(d)
     signs = sketch.plan(x, None, sketch.init(x), Key(seed=0, iteration=1)).queries[-1].directions
-    home = signs.bucket_of(hash_of(np.arange(d), signs.seed))
+    home = signs.bucket_of(hash_coordinates(np.arange(d), signs.seed))
     first = np.flatnonzero(home == home[0])
     second = next(i for i in first[1:] if home[first[1] & i] != home[0] and i != first[1])
     alone = [int(np.flatnonzero(home == bucket)[5]) for bucket in set(home[1:9]) - {home[0]}][:2]

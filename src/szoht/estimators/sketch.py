@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from szoht.core.directions import ArrayDirections, Directions, weighted_sum
-from szoht.core.implicit import NO_BIT, ImplicitSigns, hash_of
+from szoht.core.implicit import NO_BIT, ImplicitSigns, hash_coordinates
 from szoht.core.query import Answer, Estimate, Plan, Query
 from szoht.core.random import Key, Purpose
 from szoht.core.sparse_vector import SparseVector
@@ -196,7 +196,7 @@ class Sketch:
         responses = slopes.reshape(memory.loud.size, -1)
         digits = responses * memory.totals[:, np.newaxis] > 0
         spelt = digits @ (1 << np.arange(digits.shape[1]))
-        home = directions.bucket_of(hash_of(spelt, directions.seed))
+        home = directions.bucket_of(hash_coordinates(spelt, directions.seed))
         makes_sense = (spelt < directions.d) & (home == memory.loud)
         makes_sense &= ~np.isin(spelt, directions.excluded)
         crowded = 2 * np.count_nonzero(makes_sense) < memory.loud.size

@@ -124,7 +124,7 @@ def _call(
     if stacked is not None and is_batchable(plan, objective):
         bases = [other.base for other in plan.queries[chunk.query :][start:stop]]
         return lambda: as_values(stacked(np.stack(bases), query.sample), stop - start, m)
-    if query.directions is None or query.by_lookup:
+    if query.directions is None or query.is_implicit:
         return None
     if along is not None:
         is_base = query.with_base and start == 0

@@ -128,7 +128,7 @@ class ReplayOracle:
             self._snapshot_if_due()
         else:
             self._compare_snapshot()
-        clock.release()
+        clock.unfreeze()
         known, seconds = stored.start_round(plan)
         if seconds is None and not self._live:
             self._go_live()
@@ -141,7 +141,7 @@ class ReplayOracle:
             answers = self._assemble(plan, known)
             if self._on_replayed is not None:
                 self._on_replayed(plan, known)
-        clock.hold(seconds)
+        clock.freeze(seconds)
         return answers
 
     def log_fault(
