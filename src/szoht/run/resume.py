@@ -14,7 +14,7 @@ from szoht.evaluation.oracle import Oracle
 from szoht.evaluation.programs import Program
 from szoht.result import Result
 from szoht.run.ask_tell import AskTell
-from szoht.run.callbacks import Callback, watchers
+from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.config import RunConfig
 from szoht.run.loop import drive, evaluating
 from szoht.stopping import Rule
@@ -58,8 +58,8 @@ def resume(
     store : path or Store
         As given to `minimize`.
     fun : callable or object, optional
-        The function of the run. It may be left out if it can be found by its name: a function of a
-        module, or a `Program`.
+        The function of the run. Not needed if it can be imported by its name, as a function of a
+        module, or is a `Program`.
     run : str, optional
         The name of the run, ``result.run``; by default the newest that is not finished.
     method, stop
@@ -97,7 +97,7 @@ def resume(
     Notes
     -----
     Time counts over all calls. The store knows functions by name and code, not by what they find
-    in closures and modules: whoever changes a number there must start a new run.
+    in closures and modules: if a number there changes, start a new run.
     """
     limits = {
         "max_queries": max_queries,
@@ -118,7 +118,7 @@ def resume(
         spec.check_function(fingerprint(function))
         objective = _objective(function, spec, gradient=gradient, along=along)
         stored.change_limits(spec.with_limits(limits))
-        callbacks, bar = watchers(callback, progress=progress)
+        callbacks, bar = prepare_callbacks(callback, progress=progress)
         try:
             rebuilt = rebuild(stored.spec, callback=callbacks, monitor=monitor)
         except RunMismatchError as error:
