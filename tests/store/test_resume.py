@@ -432,3 +432,11 @@ def test_other_arguments_of_a_partial_are_refused(store):
     ):
         with pytest.raises(RunMismatchError, match="`fun` must be the function"):
             szoht.resume(store, other_one, run=first.run, max_queries=300)
+
+
+def test_a_limit_below_what_was_spent_is_refused(store):
+    first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **SETTINGS)
+    for name, limit in (("max_queries", 50), ("max_iterations", 1), ("max_seconds", 1e-9)):
+        with pytest.raises(ParameterError, match=f"`{name}` must be at least what the run"):
+            szoht.resume(store, fun, run=first.run, **{name: limit})
+    assert_same(szoht.resume(store, fun, run=first.run), first, seconds=True)

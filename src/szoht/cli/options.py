@@ -227,6 +227,7 @@ def result_to_json(result: Result) -> dict[str, Any]:
         "support": result.support.tolist(),
         "values": result.x[result.support].tolist(),
         "fun": result.fun,
+        "measured": result.measured,
         "nfev": result.nfev,
         "nit": result.nit,
         "success": result.success,

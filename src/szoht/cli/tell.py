@@ -59,9 +59,15 @@ def _reply(line: str) -> Reply:
     error, value = entry.get("error"), entry.get("value")
     if error is not None or value is None:
         return Reply(point, math.nan, str(error or "no value"))
+    if isinstance(value, list):
+        return Reply(point, [math.nan if entry is None else _number(entry) for entry in value])
+    return Reply(point, _number(value))
+
+
+def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ParameterError(f"`value` must be a number or null; got {value!r}")
-    return Reply(point, float(value))
+        raise ParameterError(f"`value` must be a number, a list of numbers, or null; got {value!r}")
+    return float(value)
 
 
 def _print_summary(run: str, told: Told) -> bool:

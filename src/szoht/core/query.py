@@ -4,7 +4,7 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
@@ -169,10 +169,13 @@ class Plan:
         return sum(query.gradient * query.unit_cost for query in self.queries)
 
     def answered(self, values: Vector, gradient: Vector | None = None) -> "list[Answer]":
-        """Return the answers, given the values of all points in the order of `points`."""
+        """Return the answers, given the values of all points in the order of `points`.
+
+        One number for each point, or one row of outputs.
+        """
         ends = np.cumsum([query.n_points for query in self.queries])[:-1]
         return [
-            Answer(values=part, gradient=gradient if query.gradient else None)
+            Answer.of(part, gradient=gradient if query.gradient else None)
             for part, query in zip(np.split(values, ends), self.queries, strict=True)
         ]
 
@@ -209,6 +212,21 @@ class Answer:
     gradient: Vector | None = None
     left_out: Mask | None = None
     outputs: Vector | None = None
+
+    @classmethod
+    def of(
+        cls, values: Vector, *, gradient: Vector | None = None, left_out: Mask | None = None
+    ) -> Self:
+        """Return the answer that values of shape (n_points,) or (n_points, m) are."""
+        if values.ndim == 1 or values.shape[1] == 1:
+            return cls(values=values.reshape(len(values)), gradient=gradient, left_out=left_out)
+        failed = np.isnan(values).all(axis=1)
+        return cls(
+            values=np.where(failed, np.nan, 0.0),
+            gradient=gradient,
+            left_out=left_out,
+            outputs=values,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -117,22 +117,13 @@ def merge(plan: Plan, parts: Iterable[ChunkValues]) -> list[Answer]:
             gradients[part.chunk.query] = part.gradient
     some_missing = bool(missing.any())
     return [
-        _answer(
+        Answer.of(
             values[first : first + query.n_points],
-            gradients.get(i),
-            missing[first : first + query.n_points] if some_missing else None,
+            gradient=gradients.get(i),
+            left_out=missing[first : first + query.n_points] if some_missing else None,
         )
         for i, (first, query) in enumerate(zip(firsts, plan.queries, strict=True))
     ]
-
-
-def _answer(values: Vector, gradient: Vector | None, left_out: Mask | None) -> Answer:
-    if values.shape[1] == 1:
-        return Answer(values=values[:, 0], gradient=gradient, left_out=left_out)
-    failed = np.isnan(values).all(axis=1)
-    return Answer(
-        values=np.where(failed, np.nan, 0.0), gradient=gradient, left_out=left_out, outputs=values
-    )
 
 
 def _split(

@@ -200,16 +200,18 @@ class AskTell:
         Parameters
         ----------
         values : array of shape (n_points,)
-            A point that could not be evaluated is NaN; ``on_error`` says what happens then.
+            A point that could not be evaluated is NaN; ``on_error`` says what happens then. For
+            an algorithm that works on several outputs, of shape (n_points, m).
         gradient : array of shape (d,), optional
             The gradient at the plan's base point, for first-order methods.
         """
         plan = self.ask()
-        flat = as_values(values, plan.n_points)
+        takes_outputs = "n_outputs" in self.algorithm.requires and np.ndim(values) > 1
+        rows = as_values(values, plan.n_points, np.shape(values)[1] if takes_outputs else None)
         slope = None if gradient is None else as_gradient(gradient, self._state.x.shape)
         if slope is None and any(query.gradient for query in plan.queries):
             raise ParameterError("`gradient` must be given: this plan asks for one; got None.")
-        self.receive(plan.answered(flat, slope))
+        self.receive(plan.answered(rows, slope))
 
     def receive(self, answers: Sequence[Answer]) -> None:
         """Take the answers of the plan last asked; `tell` for callers that have `Answer`s."""

@@ -85,7 +85,7 @@ class RunConfig:
         return cls(
             x0=as_point("x0", spec.x0),
             algorithm=cast(Algorithm, spec.method),
-            seed=spec.seed,
+            seed=as_seed(spec.seed),
             limits=spec.limits,
             stop=spec.stop,
             on_error=cast(OnError, spec.on_error),

@@ -1,6 +1,5 @@
 """Stored runs with external evaluation: `waiting` lists points, `answer` takes their values."""
 
-import math
 import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -61,11 +60,21 @@ class Point(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The value of a point; NaN, with the reason, if it could not be evaluated."""
+    """The value of a point, or its outputs; NaN, with the reason, if it could not be evaluated."""
 
     id: PointId
-    value: float
+    value: float | Sequence[float]
     error: str = ""
+
+    @property
+    def outputs(self) -> Vector:
+        """The value as an array of one or several outputs."""
+        return np.atleast_1d(np.asarray(self.value, dtype=np.float64))
+
+    @property
+    def failed(self) -> bool:
+        """Whether no output is a finite number."""
+        return not np.isfinite(self.outputs).any()
 
 
 @dataclass
@@ -98,10 +107,12 @@ class _Pending(Exception):  # noqa: N818  (control flow)
 class _ExternalOracle:
     """Answers plans with the replies it is given, and raises `_Pending` if some are missing."""
 
-    def __init__(self, stored: StoredRun, replies: Iterable[Reply], told: Told, *, skip: bool):
+    def __init__(self, stored: StoredRun, run: AskTell, replies: Iterable[Reply], told: Told):
         self._stored = stored
         self._told = told
-        self._skip = skip
+        self._skip = run.on_error == "skip"
+        self._takes_outputs = "n_outputs" in run.algorithm.requires
+        self._sizes: set[int] = set()
         self._replies: dict[int, list[Reply]] = {}
         for reply in replies:
             self._replies.setdefault(reply.id.round, []).append(reply)
@@ -115,7 +126,9 @@ class _ExternalOracle:
     ) -> Sequence[Answer]:
         """Return the answers, or raise `_Pending`."""
         answers, first_indices = list(known.values()), first_points(plan)
-        for reply in self.compare(plan, known):
+        replies = self.compare(plan, known)
+        self._n_outputs = self._count_outputs(replies)
+        for reply in replies:
             if (
                 new := self._as_answer(reply, _chunk_of_point(first_indices, reply.id.point))
             ) is not None:
@@ -128,6 +141,7 @@ class _ExternalOracle:
     def compare(self, plan: Plan, known: Mapping[Chunk, ChunkValues]) -> list[Reply]:
         """Compare replies with what is known; return the first to each point that is not."""
         values, new = _values_by_point(plan, known.values()), []
+        self._sizes |= {answer.values.shape[1] for answer in known.values()}
         for reply in self._replies.pop(self._stored.round, []):
             point = reply.id.point
             if point >= plan.n_points:
@@ -136,32 +150,48 @@ class _ExternalOracle:
                 self._count_repeated(reply, values[point])
             else:
                 new.append(reply)
-                if math.isfinite(reply.value):
-                    values[point] = reply.value
+                if not reply.failed:
+                    values[point] = reply.outputs
         return new
+
+    def _count_outputs(self, replies: Sequence[Reply]) -> int:
+        """Return how many outputs a point has, the same for all points of the run."""
+        sizes = self._sizes | {reply.outputs.size for reply in replies if not reply.failed}
+        if not self._takes_outputs and sizes - {1}:
+            raise ParameterError(
+                f"`value` must be one number for each point; got {max(sizes)} numbers."
+            )
+        if len(sizes) > 1:
+            raise ParameterError(
+                f"`value` must have as many outputs for each point; got {sorted(sizes)}."
+            )
+        return sizes.pop() if sizes else 1
 
     def count_unknown(self) -> None:
         """Count the replies to rounds that have not begun."""
         unknown = [str(reply.id) for replies in self._replies.values() for reply in replies]
         self._told.unknown += unknown
 
-    def _count_repeated(self, reply: Reply, value: float) -> None:
-        if reply.value == value or math.isnan(reply.value):
+    def _count_repeated(self, reply: Reply, known: Vector) -> None:
+        if reply.failed or np.array_equal(reply.outputs, known, equal_nan=True):
             self._told.repeated += 1
         else:
+            first = float(known[0]) if known.size == 1 else known.tolist()
             self._told.contradictions.append(
-                f"{reply.id} is {value!r} already; {reply.value!r} is ignored"
+                f"{reply.id} is {first!r} already; {reply.value!r} is ignored"
             )
 
     def _as_answer(self, reply: Reply, chunk: Chunk) -> ChunkValues | None:
         """Return the answer to be stored, None if the point is to be evaluated again."""
-        if math.isfinite(reply.value):
+        if not reply.failed:
             self._told.new += 1
-            return ChunkValues(chunk=chunk, values=np.array([[reply.value]]))
+            return ChunkValues(chunk=chunk, values=reply.outputs[np.newaxis])
         self._told.failed += 1
         reason = reply.error or f"the value is {reply.value}"
         self._stored.log_fault(Fault(reply.id.point, 1, reason))
-        return ChunkValues(chunk=chunk, values=np.array([[math.nan]])) if self._skip else None
+        if not self._skip:
+            return None
+        return ChunkValues(chunk=chunk, values=np.full((1, self._n_outputs), np.nan))
 
 
 def begin(store: Store, run: AskTell, x0: Vector, *, limits: dict[str, Any]) -> str:
@@ -207,7 +237,7 @@ def answer(store: Store, run: str, replies: Iterable[Reply]) -> Told:
     told = Told()
     with store.lock(run, wait=WAIT_SECONDS) as stored:
         rebuilt = _rebuild(stored)
-        external = _ExternalOracle(stored, replies, told, skip=rebuilt.on_error == "skip")
+        external = _ExternalOracle(stored, rebuilt, replies, told)
         oracle = ReplayOracle(external, stored, rebuilt, on_replayed=external.compare)
         _drive(rebuilt, oracle, stored)
         external.count_unknown()
@@ -219,7 +249,7 @@ def answer(store: Store, run: str, replies: Iterable[Reply]) -> Told:
 
 def _replay(stored: StoredRun) -> tuple[AskTell, _Pending | None]:
     rebuilt = _rebuild(stored)
-    external = _ExternalOracle(stored, (), Told(), skip=False)
+    external = _ExternalOracle(stored, rebuilt, (), Told())
     return rebuilt, _drive(rebuilt, ReplayOracle(external, stored, rebuilt), stored)
 
 
@@ -250,11 +280,11 @@ def _chunk_of_point(first_indices: list[int], point: int) -> Chunk:
     return Chunk(query, point - first_indices[query], point - first_indices[query] + 1)
 
 
-def _values_by_point(plan: Plan, answers: Iterable[ChunkValues]) -> dict[int, float]:
+def _values_by_point(plan: Plan, answers: Iterable[ChunkValues]) -> dict[int, Vector]:
     """Return the known values, by the indices of their points in the plan."""
     first_indices = first_points(plan)
     return {
-        first_indices[known.chunk.query] + known.chunk.start + i: float(value)
+        first_indices[known.chunk.query] + known.chunk.start + i: outputs
         for known in answers
-        for i, value in enumerate(known.values[:, 0])
+        for i, outputs in enumerate(known.values)
     }

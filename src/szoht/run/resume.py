@@ -1,7 +1,7 @@
 """`resume`: a stored run is replayed from its answers and then continued."""
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
 from typing import Any
 
@@ -18,7 +18,7 @@ from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.config import RunConfig
 from szoht.run.loop import drive, evaluating
 from szoht.stopping import Rule
-from szoht.store import RunSpec, StoreLike, opened
+from szoht.store import RunSpec, StoredRun, StoreLike, opened
 from szoht.store.fingerprint import find, fingerprint
 from szoht.types import Vector
 
@@ -117,6 +117,7 @@ def resume(
         function = _function(fun, spec)
         spec.check_function(fingerprint(function))
         objective = _objective(function, spec, gradient=gradient, along=along)
+        _check_limits(limits, stored)
         stored.change_limits(spec.with_limits(limits))
         callbacks, bar = prepare_callbacks(callback, progress=progress)
         try:
@@ -128,6 +129,20 @@ def resume(
         oracle = Oracle(objective=objective, on_error=rebuilt.on_error, chunk_size=spec.chunk_size)
         with evaluating(rebuilt, oracle, workers_config, bar) as ready:
             return drive(rebuilt, ready, stored)
+
+
+def _check_limits(limits: Mapping[str, float | None], stored: StoredRun) -> None:
+    """Raise if a limit is below what was spent: the run would seem to have ended earlier."""
+    spent: dict[str, float] = {"max_seconds": stored.seconds_before}
+    if stored.snapshot is not None:
+        counts = stored.snapshot.counts
+        spent |= {"max_queries": counts["queries"], "max_iterations": counts["iteration"]}
+    for name, limit in limits.items():
+        if limit is not None and limit < spent.get(name, 0):
+            raise ParameterError(
+                f"`{name}` must be at least what the run has spent, {spent[name]:g}; got "
+                f"{name}={limit}. Leave it out to see the result."
+            )
 
 
 def rebuild(

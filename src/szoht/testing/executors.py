@@ -1,4 +1,4 @@
-"""`check_executor`: what every executor must satisfy."""
+"""`check_executor`: the contract of executors."""
 
 import math
 from concurrent import futures
@@ -19,13 +19,13 @@ from szoht.types import Sample, Vector
 __all__ = ["check_executor"]
 
 D = 20
-CENTRE = np.zeros(D)
-CENTRE[[1, 10, 19]] = [1.0, -0.7, 0.4]
+CENTER = np.zeros(D)
+CENTER[[1, 10, 19]] = [1.0, -0.7, 0.4]
 MIX = np.random.default_rng(5).standard_normal((30, D)) / 5
 
 
 def check_executor(executor: Executor | futures.Executor) -> None:
-    """Raise AssertionError unless ``executor`` computes what the calling thread computes.
+    """Raise AssertionError unless ``executor`` gives the same results as the calling thread.
 
     Checked on a small problem, with a plain, a vectorized and a stochastic function: the same bits
     and counts as without it; several outputs come back in their shape; work that raises is retried
@@ -49,10 +49,10 @@ def check_executor(executor: Executor | futures.Executor) -> None:
 
 
 def _check_equal(expected: Result, result: Result) -> None:
-    assert np.array_equal(expected.x, result.x), "an executor must not change a bit"
-    assert expected.fun == result.fun, "an executor must not change a bit"
+    assert np.array_equal(expected.x, result.x), "an executor must give bit-identical results"
+    assert expected.fun == result.fun, "an executor must give bit-identical results"
     assert expected.counts == result.counts, "an executor must not change what is counted"
-    assert result.faults == Faults(), "nothing went wrong, so there is nothing to count"
+    assert result.faults == Faults(), "no fault must be counted if none occurred"
 
 
 def _check_outputs(executor: Executor | futures.Executor) -> None:
@@ -75,7 +75,7 @@ def _check_outputs(executor: Executor | futures.Executor) -> None:
 
 def _check_exceptions(executor: Executor | futures.Executor) -> None:
     skipping = _run(_fragile, executor, on_error="skip", retries=1)
-    assert skipping.status is Status.QUERIES, "with on_error='skip' the run goes on"
+    assert skipping.status is Status.QUERIES, "with on_error='skip' the run continues"
     assert skipping.counts.failures > 0, "points that fail are counted"
     assert skipping.faults.raised == 2 * skipping.counts.failures, (
         "a chunk is retried as often as `retries` says, and every fault is counted"
@@ -84,7 +84,7 @@ def _check_exceptions(executor: Executor | futures.Executor) -> None:
     assert stopping.status is Status.FAILED, "with on_error='stop' the run ends"
     assert stopping.failure is not None
     assert isinstance(stopping.failure.exception, ArithmeticError), (
-        "the exception of the function must come back as it is"
+        "the exception of the function must be returned unchanged"
     )
     try:
         _run(_wrong, executor, vectorized=True, chunk_size=3)
@@ -108,11 +108,11 @@ def _run(function: Any, executor: Executor | futures.Executor | None, **options:
 
 
 def _plain(x: Vector) -> float:
-    return float(np.square(MIX @ (x - CENTRE)).sum())
+    return float(np.square(MIX @ (x - CENTER)).sum())
 
 
 def _stacked(points: Vector) -> Vector:
-    answer: Vector = np.square((points - CENTRE) @ MIX.T).sum(axis=1)
+    answer: Vector = np.square((points - CENTER) @ MIX.T).sum(axis=1)
     return answer
 
 

@@ -338,7 +338,7 @@ def test_a_limit_of_time_ends_an_attack():
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "complaint"),
+    ("change", "error", "expected"),
     [
         ({"image": IMAGE * 300}, ParameterError, r"within \[low, high\] = \[0, 1\]"),
         ({"image": IMAGE * np.nan}, ParameterError, "`image` must lie within"),
@@ -362,8 +362,8 @@ def test_a_limit_of_time_ends_an_attack():
         ({"bounds": "clip"}, ParameterError, "needs a sparse set within bounds"),
     ],
 )
-def test_bad_input_is_named(change, error, complaint):
-    with pytest.raises(error, match=complaint):
+def test_bad_input_is_named(change, error, expected):
+    with pytest.raises(error, match=expected):
         attacked(**change)
 
 

@@ -82,7 +82,7 @@ def test_targets_methods_and_misclassified_images(files):
 
 
 @pytest.mark.parametrize(
-    ("image", "model", "more", "complaint"),
+    ("image", "model", "more", "expected"),
     [
         ("digit.png", "none.onnx", (), "does not exist"),
         ("digit.png", "digit.png", (), "must be an ONNX file"),
@@ -101,7 +101,7 @@ def test_targets_methods_and_misclassified_images(files):
         ("digit.png", "net.onnx", ("--scores", "percent"), "`scores` must be"),
     ],
 )
-def test_mistakes_are_named(files, image, model, more, complaint):
+def test_mistakes_are_named(files, image, model, more, expected):
     folder, label = files
     Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(folder / "large.png")
     (folder / "text.npy").write_text("nothing")
@@ -114,7 +114,7 @@ def test_mistakes_are_named(files, image, model, more, complaint):
     outcome = run(folder, image, label, *more, model=model)
     assert outcome.exit_code == 2
     text = " ".join(outcome.output.replace("│", " ").split())
-    assert complaint in text
+    assert expected in text
 
 
 @pytest.mark.parametrize("package", ["onnxruntime", "PIL"])
@@ -133,14 +133,14 @@ def test_a_missing_package_is_named(files, package):
 
 
 @pytest.mark.parametrize(
-    ("output", "complaint"),
+    ("output", "expected"),
     [
         ("net.onnx/result", "is not a folder"),
         ("taken", "is a folder"),
         (".", "must include a file name"),
     ],
 )
-def test_a_bad_output_is_named_before_the_model_is_asked(files, monkeypatch, output, complaint):
+def test_a_bad_output_is_named_before_the_model_is_asked(files, monkeypatch, output, expected):
     folder, label = files
     (folder / "taken.json").mkdir()
     monkeypatch.chdir(folder)
@@ -148,7 +148,7 @@ def test_a_bad_output_is_named_before_the_model_is_asked(files, monkeypatch, out
     arguments = ["attack", "net.onnx", "digit.png", "--label", str(label), "--output", output]
     outcome = CliRunner().invoke(app, arguments)
     assert outcome.exit_code == 2
-    assert complaint in " ".join(outcome.output.replace("│", " ").split())
+    assert expected in " ".join(outcome.output.replace("│", " ").split())
 
 
 def test_ctrl_c_writes_what_was_found_and_exits_with_130(files, monkeypatch):

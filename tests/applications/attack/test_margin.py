@@ -72,7 +72,7 @@ def test_success_needs_the_confidence_and_a_wrong_answer():
 
 
 @pytest.mark.parametrize(
-    ("settings", "complaint"),
+    ("settings", "expected"),
     [
         ({"label": -1}, "`label` must be an integer"),
         ({"label": 1.5}, "`label` must be an integer"),
@@ -82,6 +82,6 @@ def test_success_needs_the_confidence_and_a_wrong_answer():
         ({"label": 1, "on": "percent"}, "`on` must be one of"),
     ],
 )
-def test_margins_that_make_no_sense(settings, complaint):
-    with pytest.raises((ParameterError, ParameterTypeError), match=complaint):
+def test_margins_that_make_no_sense(settings, expected):
+    with pytest.raises((ParameterError, ParameterTypeError), match=expected):
         Margin(**settings)

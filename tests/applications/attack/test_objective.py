@@ -137,7 +137,7 @@ def test_a_function_gets_the_kind_of_numbers_that_the_image_has():
 
 
 @pytest.mark.parametrize(
-    ("model", "complaint"),
+    ("model", "expected"),
     [
         (lambda images: classifiers.logits(images)[:, 0], r"of shape \(2, number of classes\)"),
         (lambda images: classifiers.logits(images)[:1], r"got \(1, 10\)"),
@@ -146,8 +146,8 @@ def test_a_function_gets_the_kind_of_numbers_that_the_image_has():
         (lambda images: [[1.0], [1.0, 2.0]], "must return an array of scores"),
     ],
 )
-def test_scores_of_the_wrong_shape(model, complaint):
-    with pytest.raises(AnswerShapeError, match=complaint):
+def test_scores_of_the_wrong_shape(model, expected):
+    with pytest.raises(AnswerShapeError, match=expected):
         objective(model).values(np.zeros((2, 64)))
 
 

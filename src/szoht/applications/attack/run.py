@@ -37,7 +37,7 @@ from szoht.types import Vector
 
 __all__ = ["attack"]
 
-DEFAULT_QUERIES = 10_000
+DEFAULT_ATTACK_QUERIES = 10_000
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def attack(
     confidence: float = 0.0,
     scores: ScoreScale = "logits",
     margin_on: ScoreScale | None = None,
-    max_queries: int = DEFAULT_QUERIES,
+    max_queries: int = DEFAULT_ATTACK_QUERIES,
     max_seconds: float | None = None,
     batch_size: int | None = None,
     rng: int | np.random.Generator | np.random.SeedSequence | None = None,

@@ -22,7 +22,7 @@ __all__ = ["EXPERIMENT"]
 D, K_STAR, K = 5000, 5, 370
 FULL_QUERIES = 200_000
 DIRECTIONS = (1, 20, 200, 500, 2500, 5000)
-VERSIONS = {"plotted": "corrected", "printed": "paper"}
+OBJECTIVE_VERSIONS = {"plotted": "corrected", "printed": "paper"}
 QUICK_QUERIES = {
     "plotted": {1: 10_000, 20: 25_000, 200: 50_000, 500: 50_000, 2500: 50_000, 5000: 50_000},
     "printed": {5000: 50_000},
@@ -32,7 +32,7 @@ SECONDS_PER_QUERY = {1: 7e-4}
 
 
 def _jobs(scale: Scale) -> Sequence[Job]:
-    full = {name: dict.fromkeys(DIRECTIONS, FULL_QUERIES) for name in VERSIONS}
+    full = {name: dict.fromkeys(DIRECTIONS, FULL_QUERIES) for name in OBJECTIVE_VERSIONS}
     return [
         Job(
             experiment="sensitivity",
@@ -54,7 +54,7 @@ def _run(settings: Mapping[str, Any], seed: int) -> Table:
         settings["k_star"],
         k=settings["k"],
         q=settings["q"],
-        version=VERSIONS[settings["objective"]],  # type: ignore[arg-type]
+        version=OBJECTIVE_VERSIONS[settings["objective"]],  # type: ignore[arg-type]
     )
     usual = problems.sensitivity(settings["d"], settings["k_star"], k=settings["k"])
     drawn, best = np.asarray(usual.reference), np.asarray(problem.best_x)

@@ -1,4 +1,4 @@
-"""Conditional value at risk: the mean loss in the worst cases, squared to be of degree 2."""
+"""Conditional value at risk (expected shortfall), squared to be homogeneous of degree 2."""
 
 import math
 from dataclasses import dataclass
@@ -9,49 +9,49 @@ from scipy.special import ndtri
 
 from szoht.types import Vector
 
-__all__ = ["HistoricalTail", "NormalTail", "Tail", "TailRisk"]
+__all__ = ["CVaR", "HistoricalCVaR", "NormalCVaR", "SquaredCVaR"]
 
 
-class Tail(Protocol):
-    """A convex risk that is homogeneous of degree 1."""
+class CVaR(Protocol):
+    """A convex risk measure that is homogeneous of degree 1."""
 
-    def loss(self, points: Vector) -> Vector:
-        """Return it at each row."""
+    def value(self, points: Vector) -> Vector:
+        """Return the risk at each row."""
         ...
 
-    def slopes(self, x: Vector) -> Vector:
+    def gradient(self, x: Vector) -> Vector:
         """Return a subgradient."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class HistoricalTail:
-    r"""CVaR over observed returns: the mean of the worst share 1 - level of all losses.
+class HistoricalCVaR:
+    r"""CVaR over observed returns: the mean of the worst fraction 1 - level of all losses.
 
     .. math:: CVaR(x) = \min_\tau \tau + \frac{1}{(1 - level) T} \sum_t \max(-r_t'x - \tau, 0)
 
-    If (1 - level) T is not an integer, the next loss counts in part (Rockafellar and Uryasev,
-    2002, Conditional value-at-risk for general loss distributions, proposition 8).
+    If (1 - level) T is not an integer, the next loss has a fractional weight (Rockafellar and
+    Uryasev, 2002, Conditional value-at-risk for general loss distributions, proposition 8).
     """
 
     returns: Vector
     level: float
 
-    def loss(self, points: Vector) -> Vector:
+    def value(self, points: Vector) -> Vector:
         """Return CVaR at each row."""
         losses = -(points @ self.returns.T)
         return self._mean(np.partition(losses, losses.shape[-1] - self._count, axis=-1))
 
-    def slopes(self, x: Vector) -> Vector:
+    def gradient(self, x: Vector) -> Vector:
         """Return minus the mean of the worst rows, a subgradient."""
         losses = -(self.returns @ x)
         order = np.argpartition(losses, losses.size - self._count)
-        slopes: Vector = self._mean(-self.returns[order].T)
-        return slopes
+        gradient: Vector = self._mean(-self.returns[order].T)
+        return gradient
 
     @property
     def _count(self) -> int:
-        """How many losses take part."""
+        """The number of losses in the mean."""
         return min(math.ceil(self._size), len(self.returns))
 
     @property
@@ -60,7 +60,7 @@ class HistoricalTail:
         return max(round((1.0 - self.level) * len(self.returns), 9), 1e-9)
 
     def _mean(self, partitioned: Vector) -> Vector:
-        """Average the last entries; the first of them counts with what is left of the share."""
+        """Average the last entries; the first of them has the remaining fractional weight."""
         count = self._count
         edge = partitioned[..., -count]
         full = partitioned[..., partitioned.shape[-1] - count + 1 :].sum(axis=-1)
@@ -69,7 +69,7 @@ class HistoricalTail:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class NormalTail:
+class NormalCVaR:
     r"""CVaR of normal returns: :math:`-m'x + \varphi(z)/(1 - level) \sqrt{x'Cx}`.
 
     z is the quantile of the standard normal distribution at the level, phi its density there.
@@ -79,17 +79,17 @@ class NormalTail:
     covariance: Vector
     level: float
 
-    def loss(self, points: Vector) -> Vector:
+    def value(self, points: Vector) -> Vector:
         """Return CVaR at each row."""
         variance = ((points @ self.covariance) * points).sum(axis=-1)
         values: Vector = self._factor * np.sqrt(np.maximum(variance, 0.0)) - points @ self.mean
         return values
 
-    def slopes(self, x: Vector) -> Vector:
+    def gradient(self, x: Vector) -> Vector:
         """Return the gradient; at 0, that of the mean."""
-        pull = self.covariance @ x
-        deviation = math.sqrt(max(float(x @ pull), 0.0))
-        return (self._factor / deviation if deviation else 0.0) * pull - self.mean
+        product = self.covariance @ x
+        volatility = math.sqrt(max(float(x @ product), 0.0))
+        return (self._factor / volatility if volatility else 0.0) * product - self.mean
 
     @property
     def _factor(self) -> float:
@@ -98,16 +98,16 @@ class NormalTail:
 
 
 @dataclass(frozen=True, eq=False)
-class TailRisk:
+class SquaredCVaR:
     """G(x) = max(CVaR(x), 0)^2, convex and homogeneous of degree 2."""
 
-    tail: Tail
+    cvar: CVaR
 
-    def squared(self, points: Vector) -> Vector:
+    def squared_risk(self, points: Vector) -> Vector:
         """Return G at each row."""
-        values: Vector = np.maximum(self.tail.loss(points), 0.0) ** 2
+        values: Vector = np.maximum(self.cvar.value(points), 0.0) ** 2
         return values
 
-    def slopes(self, x: Vector) -> Vector:
+    def gradient(self, x: Vector) -> Vector:
         """Return a subgradient of G."""
-        return 2.0 * max(float(self.tail.loss(x)), 0.0) * self.tail.slopes(x)
+        return 2.0 * max(float(self.cvar.value(x)), 0.0) * self.cvar.gradient(x)

@@ -8,11 +8,11 @@ import numpy as np
 from szoht.core.validation import check_real, check_vector, frozen
 from szoht.errors import ParameterError
 from szoht.problems.assets import Assets
-from szoht.problems.criteria import Criterion, QuadraticRisk, Risk
-from szoht.problems.tail_risk import HistoricalTail, NormalTail, TailRisk
+from szoht.problems.cvar import HistoricalCVaR, NormalCVaR, SquaredCVaR
+from szoht.problems.portfolio_forms import Criterion, QuadraticRisk, Risk
 from szoht.types import Vector
 
-__all__ = ["OBJECTIVES", "Choice", "ObjectiveName", "criterion_of", "measure_of"]
+__all__ = ["OBJECTIVES", "ObjectiveName", "ObjectiveOptions", "build_criterion", "risk_measure"]
 
 ObjectiveName: TypeAlias = Literal[
     "paper", "minimum_variance", "mean_variance", "cvar", "tracking_error"
@@ -20,18 +20,18 @@ ObjectiveName: TypeAlias = Literal[
 
 OBJECTIVES = ("paper", "minimum_variance", "mean_variance", "cvar", "tracking_error")
 
-STIFFNESS = 1e3
-"""Default weight of a shortfall, in units of risk per squared spread of the mean returns: the
-return then falls short by some thousandths of that spread."""
+SHORTFALL_WEIGHT = 1e3
+"""Default weight of a shortfall, in units of risk per squared range of the mean returns: the
+return then misses the target by some thousandths of that range."""
 
-LIFT = 0.1
-"""Where the risk can vanish, the constant that is added to it, as a share of the start's."""
+CONSTANT_RATIO = 0.1
+"""Constant that is added to a risk that can vanish, relative to the risk of the start."""
 
-ROUNDING = 1e-6
+SUM_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Choice:
+class ObjectiveOptions:
     """An objective and its parameters, as `szoht.problems.portfolio` describes them."""
 
     objective: str
@@ -42,14 +42,14 @@ class Choice:
     benchmark: object
 
 
-def measure_of(choice: Choice, assets: Assets) -> Risk:
+def risk_measure(options: ObjectiveOptions, assets: Assets) -> Risk:
     """Return the squared risk itself: variance, squared CVaR or squared tracking error."""
-    objective, level, benchmark = choice.objective, choice.level, choice.benchmark
+    objective, level, benchmark = options.objective, options.level, options.benchmark
     if objective == "cvar":
         check_real("level", level, low=0.0, high=1.0 - 1e-9, open_low=True)
         if assets.returns is not None:
-            return TailRisk(HistoricalTail(returns=assets.returns, level=level))
-        return TailRisk(NormalTail(mean=assets.mean, covariance=assets.covariance, level=level))
+            return SquaredCVaR(HistoricalCVaR(returns=assets.returns, level=level))
+        return SquaredCVaR(NormalCVaR(mean=assets.mean, covariance=assets.covariance, level=level))
     if objective == "tracking_error":
         return QuadraticRisk(_active(assets, benchmark))
     if benchmark is not None:
@@ -63,14 +63,14 @@ def _active(assets: Assets, benchmark: object) -> Vector:
     given = np.full(d, 1.0 / d) if benchmark is None else check_vector("benchmark", benchmark)
     if given.size == d and (assets.returns is None or given.size != len(assets.returns)):
         # b = Ru for weights u with sum 1, so R - b1' = R (I - u1')
-        if abs(float(given.sum()) - 1.0) > ROUNDING:
+        if abs(float(given.sum()) - 1.0) > SUM_TOLERANCE:
             raise ParameterError(
                 f"`benchmark` must be weights with sum 1, or one return per period; got {d} "
                 f"numbers with sum {given.sum():g}."
             )
         moments = assets.covariance + np.outer(assets.mean, assets.mean)
-        lag = np.eye(d) - np.outer(given, np.ones(d))
-        return frozen(lag.T @ moments @ lag)
+        difference = np.eye(d) - np.outer(given, np.ones(d))
+        return frozen(difference.T @ moments @ difference)
     if assets.returns is None or given.size != len(assets.returns):
         periods = "unknown" if assets.returns is None else str(len(assets.returns))
         raise ParameterError(
@@ -81,26 +81,28 @@ def _active(assets: Assets, benchmark: object) -> Vector:
     return frozen(active.T @ active / len(active))
 
 
-def criterion_of(choice: Choice, assets: Assets, measure: Risk, start: Vector) -> Criterion:
-    """Return what is minimised, in its homogeneous form; ``start`` sets the units."""
-    objective, target, weight = choice.objective, choice.target_return, choice.return_weight
+def build_criterion(
+    options: ObjectiveOptions, assets: Assets, measure: Risk, start: Vector
+) -> Criterion:
+    """Return the criterion to minimize, in homogeneous form, scaled by its value at ``start``."""
+    objective, target, weight = options.objective, options.target_return, options.return_weight
     risk, constant = measure, 0.0
     if objective == "paper":
         risk = QuadraticRisk(0.5 * assets.covariance)
     elif objective == "mean_variance":
-        gamma = check_real("risk_aversion", choice.risk_aversion, low=0.0, open_low=True)
+        gamma = check_real("risk_aversion", options.risk_aversion, low=0.0, open_low=True)
         risk, constant = _utility(assets, gamma)
-    at_start = float(risk.squared(start)) + constant
+    at_start = float(risk.squared_risk(start)) + constant
     if not at_start > 0:
         raise ParameterError(
             f"the {objective} of the start is {at_start:g}, not positive: in this sample it "
             "carries no risk. Use more periods, or a higher `level`."
         )
-    if isinstance(risk, QuadraticRisk) and constant == 0 and not _definite(risk.matrix):
-        constant = LIFT * at_start
+    if isinstance(risk, QuadraticRisk) and constant == 0 and not _is_positive_definite(risk.matrix):
+        constant = CONSTANT_RATIO * at_start
     if target is not None and weight is None:
         spread = float(np.ptp(assets.mean)) or 1.0
-        weight = STIFFNESS * at_start / spread**2
+        weight = SHORTFALL_WEIGHT * at_start / spread**2
     return Criterion(
         risk=risk,
         constant=constant,
@@ -109,7 +111,7 @@ def criterion_of(choice: Choice, assets: Assets, measure: Risk, start: Vector) -
     )
 
 
-def _definite(matrix: Vector) -> bool:
+def _is_positive_definite(matrix: Vector) -> bool:
     values = np.linalg.eigvalsh(matrix)
     return bool(values[0] > 1e-10 * values[-1])
 
@@ -118,20 +120,20 @@ def _utility(assets: Assets, gamma: float) -> tuple[QuadraticRisk, float]:
     """Write gamma/2 w'Cw - m'w as w'Qw, and find the c that makes Q + c11' positive definite.
 
     On sum x = 0 the form is gamma/2 x'Cx > 0. On sum w = 1 it is the utility plus c, so c must
-    exceed minus the least utility of all assets; beyond that, half of gamma times the least
+    exceed minus the minimum of the objective; beyond that, half of gamma times the minimum
     variance is added, so that m = 0 gives c = 0.
     """
     covariance, mean = assets.covariance, assets.mean
-    if not _definite(covariance):
+    if not _is_positive_definite(covariance):
         raise ParameterError(
             "`objective='mean_variance'` needs a positive definite covariance, or gains without "
             "risk are unbounded; got a singular one. Use more periods than assets, or `shrinkage`, "
             "such as shrinkage=0.1."
         )
-    ones, tilt = np.linalg.solve(covariance, np.stack([np.ones_like(mean), mean], axis=1)).T
-    least_variance = 1.0 / float(ones.sum())
-    # minimiser of gamma/2 w'Cw - m'w over sum w = 1: w = C^-1 (m + nu 1) / gamma
-    best = (tilt + (gamma - float(tilt.sum())) * least_variance * ones) / gamma
+    ones, tilted = np.linalg.solve(covariance, np.stack([np.ones_like(mean), mean], axis=1)).T
+    minimum_variance = 1.0 / float(ones.sum())
+    # minimizer of gamma/2 w'Cw - m'w over sum w = 1: w = C^-1 (m + nu 1) / gamma
+    best = (tilted + (gamma - float(tilted.sum())) * minimum_variance * ones) / gamma
     utility = 0.5 * gamma * float(best @ covariance @ best) - float(mean @ best)
     matrix = 0.5 * (gamma * covariance - np.add.outer(mean, mean))
-    return QuadraticRisk(frozen(matrix)), 0.5 * gamma * least_variance - utility
+    return QuadraticRisk(frozen(matrix)), 0.5 * gamma * minimum_variance - utility
