@@ -27,7 +27,7 @@ def sketched(sketch, fun, x, *, memory=None, iteration=1):
 
 
 def test_a_sketch_of_one_coordinate():
-    """Eight buckets of a thousand coordinates, ten digits, and a check of what was spelt."""
+    """Eight buckets of a thousand coordinates, ten digits, and a check of what was decoded."""
     sketch, d = Sketch(count=2, mu=1e-4), 1_000
     estimate, memory, spent = sketched(sketch, lambda x: 1e6 - 5 * x[123], SparseVector(d))
     assert spent == 1 + 2 * 8 + 2 * 10 + 2
@@ -89,7 +89,7 @@ def test_one_crowded_bucket_of_three_is_no_reason_for_more():
 
 
 def test_slopes_are_true_where_all_coordinates_respond():
-    """What is spelt then is mostly nonsense: beyond the end, elsewhere, or measured before."""
+    """What is decoded then is mostly nonsense: beyond the end, elsewhere, or measured before."""
     d = 1_500
     rng = np.random.default_rng(1)
     slopes, x = rng.standard_normal(d), np.zeros(d)
