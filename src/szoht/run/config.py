@@ -18,7 +18,7 @@ from szoht.evaluation.programs import Program
 from szoht.run.start import check_sparse_start
 from szoht.stopping import Rule, join_limits
 from szoht.store import RunSpec
-from szoht.store.fingerprint import describe, fingerprint, place
+from szoht.store.fingerprint import fingerprint, import_path, stable_repr
 from szoht.types import Vector
 
 __all__ = ["RunConfig"]
@@ -103,18 +103,18 @@ class RunConfig:
     ) -> RunSpec:
         """Return what a store holds of the run; without ``fun``, evaluation is external."""
         return RunSpec(
-            algorithm=describe(self.algorithm),
+            algorithm=stable_repr(self.algorithm),
             method=self.algorithm,
             x0=self.x0,
             seed=self.seed,
             limits=dict(self.limits),
             stop=self.stop,
-            stop_description=describe(self.stop),
+            stop_description=stable_repr(self.stop),
             on_error=self.on_error,
             n_samples=self.n_samples,
             stochastic=self.stochastic,
             vectorized=vectorized,
             chunk_size=chunk_size,
             function=None if fun is None else fingerprint(fun),
-            source=fun if isinstance(fun, Program) else None if fun is None else place(fun),
+            source=fun if isinstance(fun, Program) else None if fun is None else import_path(fun),
         )

@@ -20,7 +20,7 @@ from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.config import RunConfig
 from szoht.run.loop import drive, evaluating
 from szoht.stopping import Rule
-from szoht.store import StoreLike, opened
+from szoht.store import StoreLike, open_store
 from szoht.types import Vector
 
 __all__ = ["minimize"]
@@ -191,6 +191,6 @@ def minimize(
     with evaluating(run, oracle, workers_config, bar) as ready, ExitStack() as stack:
         if store is None:
             return drive(run, ready)
-        file = stack.enter_context(opened(store, create=True))
+        file = stack.enter_context(open_store(store, create=True))
         spec = config.spec(fun, vectorized=vectorized, chunk_size=chunk_size)
         return drive(run, ready, stack.enter_context(file.create(spec)))

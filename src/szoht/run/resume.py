@@ -18,8 +18,8 @@ from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.config import RunConfig
 from szoht.run.loop import drive, evaluating
 from szoht.stopping import Rule
-from szoht.store import RunSpec, StoredRun, StoreLike, opened
-from szoht.store.fingerprint import find, fingerprint
+from szoht.store import RunSpec, StoredRun, StoreLike, open_store
+from szoht.store.fingerprint import fingerprint, load_function
 from szoht.types import Vector
 
 __all__ = ["rebuild", "resume"]
@@ -112,7 +112,7 @@ def resume(
         retries=retries,
         min_fraction=min_fraction,
     )
-    with opened(store, create=False) as file, file.lock(run) as stored:
+    with open_store(store, create=False) as file, file.lock(run) as stored:
         spec = stored.spec.checked(method=method, stop=stop)
         function = _function(fun, spec)
         spec.check_function(fingerprint(function))
@@ -173,7 +173,7 @@ def _function(fun: Any, spec: RunSpec) -> Any:
             "`fun` must be given: the function of this run cannot be found by name; got fun=None."
         )
     try:
-        return find(spec.source)
+        return load_function(spec.source)
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise ParameterError(
             f"`fun` must be given: the function of this run, {spec.source}, cannot be imported "
