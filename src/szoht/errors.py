@@ -51,7 +51,7 @@ class ParameterTypeError(SzohtError, TypeError):
 
 
 class BudgetError(ParameterError):
-    """The budget does not even pay for the first plan of the algorithm."""
+    """The budget is smaller than the cost of the first plan."""
 
 
 class CapabilityError(SzohtError, TypeError):
@@ -67,7 +67,7 @@ class EvaluationError(SzohtError, RuntimeError):
 
 
 class ExecutorError(SzohtError, RuntimeError):
-    """Workers could not be started, or a pool that is not ours has broken down."""
+    """Workers could not be started, or the user's own pool is broken."""
 
 
 class NonFiniteError(SzohtError, ValueError):
@@ -83,7 +83,7 @@ class DataError(SzohtError, ValueError):
 
 
 class DataNotFoundError(SzohtError, FileNotFoundError):
-    """A data file is nowhere to be found; the message lists the ways to supply it."""
+    """A data file was not found; the message lists the ways to supply it."""
 
 
 class StoreError(SzohtError, RuntimeError):
@@ -95,15 +95,15 @@ class StoreFileError(StoreError, ValueError):
 
 
 class StoreWriteError(StoreError, OSError):
-    """A run store cannot be written, for want of room for instance."""
+    """A run store cannot be written, for instance because the disk is full."""
 
 
 class RunBusyError(StoreError):
-    """Another process is at work on the run."""
+    """Another process has locked the run."""
 
 
 class RunMismatchError(StoreError, ValueError):
-    """What is to be resumed is not what was stored."""
+    """The run to be resumed differs from the stored one."""
 
 
 class UnknownRunError(StoreError, LookupError):
@@ -138,11 +138,11 @@ class DataWarning(SzohtWarning):
 
 
 class IdleWorkersWarning(SzohtWarning):
-    """A vectorised function gets so many points per call that one call is all there is."""
+    """A vectorized function gets all points in one call, so that one worker does all the work."""
 
 
 class RoundingWarning(SzohtWarning):
-    """The radius is so small that rounding drowns the finite difference."""
+    """The radius is so small that rounding dominates the finite difference."""
 
 
 class StartWarning(SzohtWarning):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from szoht import AskTell, SparseVector
-from szoht.core.implicit import NO_BIT, ImplicitSigns, hash_of
+from szoht.core.implicit import NO_BIT, ImplicitSigns, hash_coordinates
 from szoht.errors import CapabilityError
 
 
@@ -22,10 +22,10 @@ def test_hash_is_splitmix64():
 
     indices = np.array([0, 1, 12345, 10**12])
     for seed in (0, 7, 2**64 - 1):
-        assert hash_of(indices, seed).tolist() == [naive(int(i), seed) for i in indices]
+        assert hash_coordinates(indices, seed).tolist() == [naive(int(i), seed) for i in indices]
     # the first outputs of SplitMix64 with state 0 and 1
-    assert hash_of(np.array([1]), 0)[0] == 0xE220A8397B1DCDAF
-    assert hash_of(np.array([1]), 1)[0] == 0x910A2DEC89025CC1
+    assert hash_coordinates(np.array([1]), 0)[0] == 0xE220A8397B1DCDAF
+    assert hash_coordinates(np.array([1]), 1)[0] == 0x910A2DEC89025CC1
 
 
 def test_buckets_and_signs_are_even():

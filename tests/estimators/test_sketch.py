@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from szoht import AskTell, SparseVector
-from szoht.core.implicit import hash_of
+from szoht.core.implicit import hash_coordinates
 from szoht.core.query import Answer
 from szoht.core.random import Key
 from szoht.estimators import Sketch
@@ -27,7 +27,7 @@ def sketched(sketch, fun, x, *, memory=None, iteration=1):
 
 
 def test_a_sketch_of_one_coordinate():
-    """Eight buckets of a thousand coordinates, ten digits, and a check of what was spelt."""
+    """Eight buckets of a thousand coordinates, ten digits, and a check of what was decoded."""
     sketch, d = Sketch(count=2, mu=1e-4), 1_000
     estimate, memory, spent = sketched(sketch, lambda x: 1e6 - 5 * x[123], SparseVector(d))
     assert spent == 1 + 2 * 8 + 2 * 10 + 2
@@ -75,7 +75,7 @@ def test_one_crowded_bucket_of_three_is_no_reason_for_more():
     sketch, d = Sketch(count=3, mu=1e-4), 1_024
     x = SparseVector(d)
     signs = sketch.plan(x, None, sketch.init(x), Key(seed=0, iteration=1)).queries[-1].directions
-    home = signs.bucket_of(hash_of(np.arange(d), signs.seed))
+    home = signs.bucket_of(hash_coordinates(np.arange(d), signs.seed))
     first = np.flatnonzero(home == home[0])
     second = next(i for i in first[1:] if home[first[1] & i] != home[0] and i != first[1])
     alone = [int(np.flatnonzero(home == bucket)[5]) for bucket in set(home[1:9]) - {home[0]}][:2]
@@ -89,7 +89,7 @@ def test_one_crowded_bucket_of_three_is_no_reason_for_more():
 
 
 def test_slopes_are_true_where_all_coordinates_respond():
-    """What is spelt then is mostly nonsense: beyond the end, elsewhere, or measured before."""
+    """What is decoded then is mostly nonsense: beyond the end, elsewhere, or measured before."""
     d = 1_500
     rng = np.random.default_rng(1)
     slopes, x = rng.standard_normal(d), np.zeros(d)

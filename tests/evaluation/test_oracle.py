@@ -5,8 +5,10 @@ import pytest
 
 from szoht import Status, errors, minimize
 from szoht.core.objective import Objective
+from szoht.core.query import Query
 from szoht.evaluation.chunks import CHUNK_VALUES
-from szoht.evaluation.oracle import Oracle
+from szoht.evaluation.evaluate import as_values
+from szoht.evaluation.oracle import Oracle, _try_empty_stack
 
 
 def never(*_):
@@ -34,9 +36,50 @@ def test_a_vectorised_function_of_the_wrong_shape_spends_nothing(wrong):
         seen.extend(points)
         return wrong(points)
 
-    with pytest.raises(errors.AnswerShapeError, match="declared vectorised"):
+    with pytest.raises(errors.AnswerShapeError, match="declared vectorized"):
         minimize(fun, np.zeros(5), k=1, vectorized=True, max_queries=100, method="szoht")
     assert seen == []
+
+
+@pytest.mark.parametrize("refuses_empty", [False, True])
+@pytest.mark.parametrize("method", ["szoht", "auto"])
+def test_a_vectorized_function_that_returns_gradients_too(method, refuses_empty):
+    def fun(points):
+        if refuses_empty and len(points) == 0:
+            raise RuntimeError("no points")
+        return (points**2).sum(axis=1), 2 * points
+
+    with pytest.raises(errors.AnswerShapeError) as caught:
+        minimize(fun, np.zeros(5), k=1, vectorized=True, max_queries=100, method=method)
+    assert "a tuple of 2 entries" in str(caught.value)
+    assert "pass the gradient as `gradient=`" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "got"),
+    [
+        ((np.zeros(3), np.zeros((3, 5))), "a tuple of 2 entries"),
+        ((np.zeros(3), np.zeros(3), np.zeros(3), 0), "a tuple of 4 entries"),
+        ([[0.0, 1.0], [2.0]], "a list of 2 entries"),
+        ((np.zeros(3), np.zeros(3)), "a tuple of 2 entries"),
+        ([[0.0], [1.0], [2.0]], "(3, 1)"),
+    ],
+)
+def test_wrong_shapes_are_described_without_numpy(answer, got):
+    with pytest.raises(errors.AnswerShapeError) as caught:
+        as_values(answer, 3)
+    assert got in str(caught.value)
+    assert "inhomogeneous" not in str(caught.value)
+
+
+def test_rows_of_numbers_may_be_lists_and_tuples():
+    assert as_values((1, 2.5), 2).tolist() == [1.0, 2.5]
+    assert as_values([[1], [2]], 2, 1).tolist() == [[1.0], [2.0]]
+
+
+def test_a_vectorized_function_of_several_outputs_may_see_an_empty_stack():
+    objective = Objective(value=never, values=lambda points, sample: points[:, :2], n_outputs=2)
+    _try_empty_stack(objective, Query(base=np.zeros(5)))
 
 
 def test_a_vectorised_function_may_refuse_an_empty_stack():

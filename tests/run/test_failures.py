@@ -34,7 +34,11 @@ FAILURES = {
     "complex": (lambda x: 1j, "of type complex, not a real number"),
     "array": (lambda x: np.ones(2), r"array of shape \(2,\), not a number"),
     "one-element array": (lambda x: np.ones(1), r"array of shape \(1,\), not a number"),
-    "list": (lambda x: [1.0], r"array of shape \(1,\)"),
+    "list": (lambda x: [1.0], "returned a list of 1 entry, not a number"),
+    "value and gradient": (
+        lambda x: (float(x @ x), 2 * x),
+        "returned a tuple of 2 entries, not a number; pass the gradient as `gradient=`",
+    ),
     "none": (lambda x: None, "of type NoneType"),
     "string": (lambda x: "1.0", "of type str"),
     "raises": (boom, "raised OSError.'licence server is down'."),

@@ -5,7 +5,7 @@ import pytest
 
 from szoht import Status, errors, minimize
 from szoht.core.algorithm import State
-from szoht.run.rounding import RoundingGuard
+from szoht.run.rounding import RoundingCheck
 from szoht.schedules import Geometric
 
 D = 20
@@ -53,7 +53,7 @@ def test_convergence_is_not_mistaken_for_rounding():
 def test_rounding_of_two_percent_warns():
     state = State(seed=0, n_samples=None, x=np.zeros(1), rounding=0.02, slope=1.0)
     with pytest.warns(errors.RoundingWarning):
-        RoundingGuard().check(state)
+        RoundingCheck().warn_if_radius_too_small(state)
 
 
 def test_a_constant_function():

@@ -167,7 +167,7 @@ def test_dense_parts_are_named(settings, part):
 
 def test_dense_functions_are_told_the_remedy():
     method = algorithms.szoht(k=2, q=5, support_size=5)
-    with pytest.raises(CapabilityError, match=r"vectorised.*Pass `x0` as an array"):
+    with pytest.raises(CapabilityError, match=r"vectorized.*Pass `x0` as an array"):
         minimize(lambda x: x.sum(axis=1), SparseVector(100), method=method, vectorized=True)
     result = minimize(lambda x: float(np.sum(x**2)), SparseVector(100), method=method)
     assert result.status is Status.FAILED

@@ -12,7 +12,7 @@ from szoht.errors import RunBusyError, StoreFileError
 from szoht.evaluation.chunks import Chunk, ChunkValues
 from szoht.run import external as remote
 from szoht.store import RunSpec, answers
-from szoht.store.fingerprint import describe
+from szoht.store.fingerprint import stable_repr
 
 D = 5
 
@@ -26,7 +26,7 @@ def plan():
 def spec():
     algorithm = szoht.szoht(k=2, q=6)
     return RunSpec(
-        algorithm=describe(algorithm),
+        algorithm=stable_repr(algorithm),
         method=algorithm,
         x0=np.zeros(D),
         seed=0,
@@ -44,8 +44,8 @@ def test_values_come_back(plan, n_outputs):
     shape = (3,) if n_outputs is None else (3, n_outputs)
     values = np.random.default_rng(0).standard_normal(shape)
     values.flat[-1] = np.nan
-    row = answers.row(ChunkValues(chunk=Chunk(0, 2, 5), values=values))
-    read = answers.read_row(row, plan, [0])
+    row = answers.to_row(ChunkValues(chunk=Chunk(0, 2, 5), values=values))
+    read = answers.from_row(row, plan, [0])
     assert read.chunk == Chunk(0, 2, 5)
     expected = values.reshape(3, -1)
     assert read.values.shape == expected.shape

@@ -133,7 +133,7 @@ def test_a_second_process_is_refused_and_a_dead_owner_is_not_waited_for(store):
     )
     try:
         assert owner.stdout.readline().strip()
-        with pytest.raises(RunBusyError, match=f"belongs to process {owner.pid} on "):
+        with pytest.raises(RunBusyError, match=f"locked by process {owner.pid} on "):
             szoht.resume(store, fun)
         other = run(store)  # another run of the same store is nobody's business
         assert other.nfev > 0

@@ -134,7 +134,7 @@ def test_a_store_without_a_version(tmp_path):
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("function", ["_sign", "_open"])
+@pytest.mark.parametrize("function", ["_write_holder", "_open"])
 def test_no_room_for_the_lock(tmp_path, monkeypatch, function):
     path = tmp_path / "runs.db"
     first = run(path)
@@ -147,7 +147,7 @@ def test_no_room_for_the_lock(tmp_path, monkeypatch, function):
         with pytest.raises(StoreWriteError, match=r"lock file .* No space left on device"):
             use()
     monkeypatch.undo()
-    assert not locking._FILES
+    assert not locking._OPEN_FILES
     assert szoht.resume(path, fun, run=first.run).nfev == first.nfev
     with szoht.Store(path) as store:
         assert len(store.runs()) == 1

@@ -320,7 +320,7 @@ def test_what_is_only_said_about_a_state_is_not_compared(store, monkeypatch):
 
 def test_a_run_has_one_owner(store):
     def greedy(progress):
-        with pytest.raises(RunBusyError, match=r"belongs to process \d+ on .+ which is at work"):
+        with pytest.raises(RunBusyError, match=r"locked by process \d+ on "):
             szoht.resume(store, fun)
         return True
 

@@ -9,7 +9,7 @@ from szoht.algorithms.composite import Composite
 from szoht.core.query import Estimate, Stage
 from szoht.estimators import Coordinate, Sphere
 from szoht.updates import LineSearch
-from szoht.updates.line_search import Length
+from szoht.updates.line_search import StepMemory
 
 D, K = 17, 4
 problem = log_cosh(D)
@@ -23,7 +23,7 @@ def test_a_failed_candidate_does_not_win():
     search = LineSearch(operator=Sparse(1))
     x = np.zeros(1)
     chosen, _ = search.choose(
-        x, estimate_of([1.0], 5.0), np.array([4.0, np.nan, 3.0]), Length(1.0, 0)
+        x, estimate_of([1.0], 5.0), np.array([4.0, np.nan, 3.0]), StepMemory(1.0, 0)
     )
     assert chosen.value == 3.0
 
@@ -32,19 +32,19 @@ def test_the_penalty_decides_and_value_is_f_alone():
     """f falls by 0.1, the penalty rises by 0.5: stay; the other way round: go."""
     search = LineSearch(operator=SoftThreshold(1.0))
     x = np.array([1.0])
-    trials = search.trials(x, estimate_of([-2.0], 1.0), Length(0.5, 0))  # 1.25, 1.5, 2.0
+    trials = search.trials(x, estimate_of([-2.0], 1.0), StepMemory(0.5, 0))  # 1.25, 1.5, 2.0
     assert [float(trial[0]) for trial in trials] == [1.25, 1.5, 2.0]
     chosen, _ = search.choose(
-        x, estimate_of([-2.0], 1.0), np.array([0.9, 0.9, 0.9]), Length(0.5, 0)
+        x, estimate_of([-2.0], 1.0), np.array([0.9, 0.9, 0.9]), StepMemory(0.5, 0)
     )
     assert chosen.x is x
     chosen, _ = search.choose(
-        x, estimate_of([-2.0], 1.0), np.array([0.1, 0.9, 0.9]), Length(0.5, 0)
+        x, estimate_of([-2.0], 1.0), np.array([0.1, 0.9, 0.9]), StepMemory(0.5, 0)
     )
     assert chosen.value == 0.1
     assert chosen.x[0] == 1.25
     chosen, _ = search.choose(
-        x, estimate_of([-2.0], 1.0), np.array([0.9, 0.0, 0.9]), Length(0.5, 0)
+        x, estimate_of([-2.0], 1.0), np.array([0.9, 0.0, 0.9]), StepMemory(0.5, 0)
     )
     assert chosen.x[0] == 1.5
 
@@ -52,7 +52,7 @@ def test_the_penalty_decides_and_value_is_f_alone():
 def test_a_failed_search_tries_shorter_lengths_and_at_last_all_again():
     search = LineSearch(operator=Sparse(1), ratio=2.0)
     x = np.array([1.0])
-    memory = Length(1.0, 0)
+    memory = StepMemory(1.0, 0)
     for step in (0.5, 0.25, 0.125, 0.0625):
         _, memory = search.choose(x, estimate_of([1.0], 0.0), np.ones(3), memory)
         assert memory.step == step
@@ -64,29 +64,29 @@ def test_a_failed_search_tries_shorter_lengths_and_at_last_all_again():
 def test_equal_values_do_not_move():
     search = LineSearch(operator=Sparse(1))
     x = np.array([1.0])
-    chosen, _ = search.choose(x, estimate_of([1.0], 1.0), np.ones(3), Length(1.0, 0))
+    chosen, _ = search.choose(x, estimate_of([1.0], 1.0), np.ones(3), StepMemory(1.0, 0))
     assert chosen.x is x
 
 
 def test_the_winning_length_is_remembered():
     search = LineSearch(operator=Sparse(1), ratio=2.0)
     x, estimate = np.array([1.0]), estimate_of([1.0], 9.0)
-    _, memory = search.choose(x, estimate, np.array([3.0, 2, 1]), Length(1.0, 3))
-    assert memory == Length(2.0, 0)
-    _, memory = search.choose(x, estimate, np.array([1.0, 2, 3]), Length(1.0, 3))
-    assert memory == Length(0.5, 0)
+    _, memory = search.choose(x, estimate, np.array([3.0, 2, 1]), StepMemory(1.0, 3))
+    assert memory == StepMemory(2.0, 0)
+    _, memory = search.choose(x, estimate, np.array([1.0, 2, 3]), StepMemory(1.0, 3))
+    assert memory == StepMemory(0.5, 0)
 
 
 def test_the_first_ladder_is_centred_on_the_size_of_x():
     search = LineSearch(operator=Sparse(1), ratio=2.0, reach=1)
-    trials = search.trials(np.array([8.0]), estimate_of([2.0]), Length(float("nan"), 0))
+    trials = search.trials(np.array([8.0]), estimate_of([2.0]), StepMemory(float("nan"), 0))
     assert [float(trial[0]) for trial in trials] == [4.0, 0.0, -8.0]
 
 
 def test_staying_keeps_an_inferred_value_inferred():
     search = LineSearch(operator=Sparse(1))
     estimate = estimate_of([1.0], 1.0, measured=False)
-    chosen, _ = search.choose(np.array([1.0]), estimate, np.full(3, 2.0), Length(1.0, 0))
+    chosen, _ = search.choose(np.array([1.0]), estimate, np.full(3, 2.0), StepMemory(1.0, 0))
     assert not chosen.exact
 
 

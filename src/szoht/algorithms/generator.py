@@ -1,7 +1,7 @@
 """Algorithms written as generators that yield plans and receive answers.
 
 An algorithm with many stages is hard to read as a table of states. As a generator it reads from top
-to bottom, and a state need hold nothing but the answers so far: the generator is replayed up to any
+to bottom, and a state holds the answers so far, from which the generator is replayed up to any
 point. `ask` and `tell` are therefore as pure as those of any other algorithm.
 """
 
@@ -30,7 +30,7 @@ Steps: TypeAlias = Generator[Plan, Sequence[Answer], T]
 
 @dataclass(kw_only=True)
 class SolverContext:
-    """What a generator knows: where it stands, the best feasible point, what it did and why."""
+    """The state of a generator: iterate, best feasible point, what it did and why."""
 
     seed: int
     x: Vector
@@ -48,7 +48,7 @@ class SolverContext:
     evidence: Evidence | None = None
 
     def key(self) -> Key:
-        """Return an address that was not used before."""
+        """Return a key that was not used before."""
         self.draws += 1
         return Key(seed=self.seed, iteration=self.draws)
 
@@ -85,7 +85,7 @@ class SolverContext:
         return Query(base=frozen(x), sample=self.next_sample())
 
     def next_sample(self) -> Sample:
-        """Return what the next query is about: the same as always, or a fresh seed."""
+        """Return the sample of the next query: the fixed one, or a fresh seed."""
         if not self.seeded:
             return self.sample
         return Seeds().draw(self.key(), None)
@@ -149,7 +149,7 @@ class GeneratorAlgorithm(ABC):
 
     @abstractmethod
     def sample(self, seed: int, n_samples: int | None) -> Sample:
-        """Return the sample that the first plans are about."""
+        """Return the sample of the first plans."""
 
     def init(self, x0: Vector, *, seed: int, n_samples: int | None = None) -> GeneratorState:
         """Return the state at the start."""
@@ -216,7 +216,7 @@ class GeneratorAlgorithm(ABC):
 
 
 _RUNNING: "WeakKeyDictionary[State, _RunningGenerator]" = WeakKeyDictionary()
-"""Steps[None]s in progress, so that they need not be had again at every step."""
+"""Generators in progress, so that they are not replayed at every step."""
 
 
 def _as_tuple(lines: list[str], before: tuple[str, ...]) -> tuple[str, ...]:

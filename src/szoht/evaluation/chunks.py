@@ -130,7 +130,7 @@ def _split(
     i: int, query: Query, objective: Objective, chunk_size: int | None, *, by_query: bool
 ) -> Iterator[Chunk]:
     plain = objective.along is None and objective.values is None
-    if plain or query.directions is None or query.by_lookup:
+    if plain or query.directions is None or query.is_implicit:
         rows = query.n_points if by_query and not query.gradient else 1
         return _ranges(i, 0, query.n_points, rows)
     if objective.along is None:

@@ -1,4 +1,4 @@
-"""`AskTell`: the loop turned inside out, for people who evaluate points themselves."""
+"""`AskTell`: a run whose points are evaluated by the caller."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,19 +23,11 @@ from szoht.errors import (
 )
 from szoht.evaluation.evaluate import as_gradient, as_values
 from szoht.evaluation.oracle import OnError
-from szoht.result import (
-    Counts,
-    Failure,
-    Progress,
-    Result,
-    Status,
-    count_failures,
-    finite_only,
-    first_failure,
-)
+from szoht.result import Counts, Failure, Progress, Result, Status
 from szoht.run.callbacks import Callback, Recorder, as_callbacks, call_all
 from szoht.run.config import RunConfig
-from szoht.run.rounding import RoundingGuard
+from szoht.run.failures import count_failures, finite_only, first_failure
+from szoht.run.rounding import RoundingCheck
 from szoht.run.start import feasible_start
 from szoht.stopping import Rule
 from szoht.types import Vector
@@ -44,7 +36,7 @@ __all__ = ["AskTell"]
 
 
 class AskTell:
-    """A run that asks for values instead of calling a function.
+    """A run whose points are evaluated by the caller.
 
     ``ask`` gives a plan, the same one until ``tell`` has been given its values; the iterates are
     bit for bit those of `minimize` with the same parameters.
@@ -142,11 +134,11 @@ class AskTell:
         self._recorder = Recorder(start, monitor)
         self._callbacks: tuple[Callback, ...] = (self._recorder, *as_callbacks(callback))
         self._clock = Clock()
-        self._counts = self._shown = Counts()
+        self._counts = self._notified = Counts()
         self._failure: Failure | None = None
         self._status = Status.RUNNING
-        self._ending: Status | None = None
-        self._rounding = RoundingGuard()
+        self._final_measurement_status: Status | None = None
+        self._rounding = RoundingCheck()
         self._state: State = self.algorithm.init(start, seed=self.seed, n_samples=config.n_samples)
         self._directions: Directions | None = None
         self._plan: Plan = self._prepare(self.algorithm.ask(self._state))
@@ -177,7 +169,7 @@ class AskTell:
 
     @property
     def progress(self) -> Progress:
-        """Where the run stands, immutable."""
+        """The progress of the run, immutable."""
         state = self._state
         return Progress(
             iteration=state.iteration,
@@ -240,13 +232,13 @@ class AskTell:
             self._failure = Failure(query=1, point=self._state.x, reason=str(error).rstrip("."))
             self._end(Status.FAILED)
             return
-        wanted = None
+        requested = None
         try:
-            self._rounding.check(self._state)
-            moved = self._state.iteration > iteration or self._ending is not None
-            wanted = Status.CALLBACK if moved and self._notify() else None
-        finally:  # a callback that raises leaves a run that can go on
-            self._go_on(wanted)
+            self._rounding.warn_if_radius_too_small(self._state)
+            moved = self._state.iteration > iteration or self._final_measurement_status is not None
+            requested = Status.CALLBACK if moved and self._notify() else None
+        finally:  # after a callback that raises, the run can continue
+            self._advance(requested)
 
     def fail(self, failure: Failure, *, spent: int) -> None:
         """End the run because a point could not be evaluated; ``spent`` points were."""
@@ -257,7 +249,7 @@ class AskTell:
         self._end(Status.FAILED)
 
     def interrupt(self, *, spent: int = 0, status: Status = Status.INTERRUPTED) -> None:
-        """End the run where it stands; ``spent`` points of the plan were evaluated in vain."""
+        """End the run where it stands; ``spent`` points of its plan are lost."""
         if not self.done:
             self._spend(self._plan, spent, 0)
             self._end(status)
@@ -268,7 +260,7 @@ class AskTell:
         status = self._status
         solution = self.algorithm.solution(self._state)
         if status is Status.TARGET and self._state.best is not None:
-            solution = self._state.best  # whatever the algorithm stands for, this is the hit
+            solution = self._state.best  # the point that reached the target
         reached = status in (Status.TARGET, Status.STALLED, Status.CONVERGED)
         ended_as_asked = reached or (status.limit and not self._rule.has_target)
         return Result(
@@ -294,7 +286,7 @@ class AskTell:
         )
 
     def _message(self, status: Status) -> str:
-        """Say why the run ended, and what one may do about it."""
+        """Say why the run ended, and what to do about it."""
         if self._failure is not None:
             by_executor = isinstance(self._failure.exception, ExecutorError)
             remedy = "" if by_executor or self.on_error == "skip" else status.remedy
@@ -308,13 +300,13 @@ class AskTell:
             )
         return status.message
 
-    def _go_on(self, status: Status | None) -> None:
+    def _advance(self, status: Status | None) -> None:
         """Decide what comes next: another plan, a last measurement, or the end."""
-        if self._ending is not None:
-            self._end(self._ending)
+        if self._final_measurement_status is not None:
+            self._end(self._final_measurement_status)
             return
         if self._state.finished:
-            self._end(self._over())
+            self._end(self._final_status())
             return
         try:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -333,12 +325,12 @@ class AskTell:
                 return
         last = self._final_plan(status)
         if last is not None and self._rule.affords(self.progress, last.cost):
-            self._plan, self._ending = last, status
+            self._plan, self._final_measurement_status = last, status
         else:
             self._end(status)
 
     def _cost_with_reserve(self, plan: Plan) -> int:
-        """Return what must be affordable to start a plan: the final measurement stays possible."""
+        """Return the cost of a plan and of the final measurement that must remain affordable."""
         reserve = getattr(self.algorithm, "reserve", None)
         return plan.cost + (0 if reserve is None else int(reserve(self._state)))
 
@@ -350,7 +342,7 @@ class AskTell:
         )
 
     def _verify(self, plan: Plan) -> Status | None:
-        """Measure a point whose inferred value reaches the target, before believing it."""
+        """Measure a point whose inferred value reaches the target, before accepting it."""
         assert self._state.best is not None, "an inferred value has its point"  # noqa: S101
         check = one_point(self._state.best.x, plan.queries[0].sample)
         if not self._rule.affords(self.progress, check.cost):
@@ -362,8 +354,8 @@ class AskTell:
     def _best_is_exact(self) -> bool:
         return self._state.best is not None and self._state.best.exact
 
-    def _over(self) -> Status:
-        """Return why an algorithm ends by itself: it is done, or it never got a value."""
+    def _final_status(self) -> Status:
+        """Return why an algorithm has ended: it has converged, or never got a value."""
         if self._state.best is not None:
             return (
                 Status.CONVERGED if self._state.ending is None else Status[self._state.ending.name]
@@ -390,14 +382,14 @@ class AskTell:
             reached = self._rule.has_target and self._check(self.progress, 0) is Status.TARGET
             status = Status.TARGET if reached else status
         self._status = status
-        if self._counts != self._shown:  # a run may end in the middle of an iteration
+        if self._counts != self._notified:  # a run may end in the middle of an iteration
             self._notify()
         self._clock.stop()
 
     def _notify(self) -> bool:
-        """Call the callbacks off the clock; tell whether one of them wants to stop."""
+        """Call the callbacks while the clock is paused; tell whether one of them wants to stop."""
         progress = self.progress
-        self._shown = progress.counts
+        self._notified = progress.counts
         with self._clock.paused():
             return call_all(self._callbacks, progress)
 

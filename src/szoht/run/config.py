@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from szoht.algorithms import build
-from szoht.algorithms.composite import check_sparse
 from szoht.core.algorithm import Algorithm
 from szoht.core.operator import Operator
 from szoht.core.random import as_seed
@@ -16,9 +15,10 @@ from szoht.core.sparse_vector import as_point
 from szoht.core.validation import check_choice
 from szoht.evaluation.oracle import OnError
 from szoht.evaluation.programs import Program
+from szoht.run.start import check_sparse_start
 from szoht.stopping import Rule, join_limits
 from szoht.store import RunSpec
-from szoht.store.fingerprint import describe, fingerprint, place
+from szoht.store.fingerprint import fingerprint, import_path, stable_repr
 from szoht.types import Vector
 
 __all__ = ["RunConfig"]
@@ -45,7 +45,7 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         check_choice("on_error", self.on_error, get_args(OnError))
-        check_sparse(self.algorithm, self.x0)
+        check_sparse_start(self.algorithm, self.x0)
         self.algorithm.operator.check(self.x0.size)
 
     @classmethod
@@ -110,22 +110,22 @@ class RunConfig:
     def spec(
         self, fun: Any = None, *, vectorized: bool = False, chunk_size: int | None = None
     ) -> RunSpec:
-        """Return what a store holds of the run; without ``fun``, points are evaluated elsewhere."""
+        """Return what a store holds of the run; without ``fun``, evaluation is external."""
         return RunSpec(
-            algorithm=describe(self.algorithm),
+            algorithm=stable_repr(self.algorithm),
             method=self.algorithm,
             x0=self.x0,
             seed=self.seed,
             limits=dict(self.limits),
             stop=self.stop,
-            stop_description=describe(self.stop),
+            stop_description=stable_repr(self.stop),
             on_error=self.on_error,
             n_samples=self.n_samples,
             stochastic=self.stochastic,
             vectorized=vectorized,
             chunk_size=chunk_size,
             function=None if fun is None else fingerprint(fun),
-            source=fun if isinstance(fun, Program) else None if fun is None else place(fun),
+            source=fun if isinstance(fun, Program) else None if fun is None else import_path(fun),
         )
 
 

@@ -1,4 +1,4 @@
-"""Stored runs whose points are evaluated elsewhere: `waiting` says which, `answer` takes values."""
+"""Stored runs with external evaluation: `waiting` lists points, `answer` takes their values."""
 
 import warnings
 from bisect import bisect_right
@@ -22,14 +22,14 @@ from szoht.types import Sample, Vector
 __all__ = ["Point", "PointId", "Reply", "Told", "answer", "begin", "replay", "waiting"]
 
 WAIT_SECONDS = 30.0
-"""How long to wait for another process that is telling the same run something."""
+"""How long to wait for another process that has locked the run."""
 
 MAX_POINTS = 10**7
 """In a plan that is evaluated externally: each of its points is listed."""
 
 
 class PointId(NamedTuple):
-    """The name of a point, ``run:round:point``: the place in a plan, and of the plan in a run.
+    """The name of a point, ``run:round:point``: its index in a plan, and the plan's in a run.
 
     >>> str(PointId("k7mq2x", 3, 14)), PointId.parse("k7mq2x:3:14")
     ('k7mq2x:3:14', PointId(run='k7mq2x', round=3, point=14))
@@ -44,7 +44,7 @@ class PointId(NamedTuple):
 
     @classmethod
     def parse(cls, text: object) -> "PointId":
-        """Return the name that a text spells."""
+        """Return the id that a text denotes."""
         parts = text.split(":") if isinstance(text, str) else []
         if len(parts) != 3 or not (parts[1].isdecimal() and parts[2].isdecimal()):  # noqa: PLR2004
             raise ParameterError(f"`id` must read run:round:point; got {text!r}.")
@@ -79,7 +79,7 @@ class Reply(NamedTuple):
 
 @dataclass
 class Told:
-    """What became of replies: how many were new, known already, or contradicted what is known."""
+    """How many replies were new, known already, or contradicted what is known."""
 
     new: int = 0
     repeated: int = 0
@@ -125,11 +125,13 @@ class _ExternalOracle:
         on_chunk: Callable[[ChunkValues], None],
     ) -> Sequence[Answer]:
         """Return the answers, or raise `_Pending`."""
-        answers, firsts = list(known.values()), first_points(plan)
+        answers, first_indices = list(known.values()), first_points(plan)
         replies = self.compare(plan, known)
         self._n_outputs = self._count_outputs(replies)
         for reply in replies:
-            if (new := self._as_answer(reply, _piece(firsts, reply.id.point))) is not None:
+            if (
+                new := self._as_answer(reply, _chunk_of_point(first_indices, reply.id.point))
+            ) is not None:
                 answers.append(new)
                 on_chunk(new)
         if sum(answer.chunk.n_points for answer in answers) < plan.n_points:
@@ -167,8 +169,8 @@ class _ExternalOracle:
 
     def count_unknown(self) -> None:
         """Count the replies to rounds that have not begun."""
-        left = [str(reply.id) for replies in self._replies.values() for reply in replies]
-        self._told.unknown += left
+        unknown = [str(reply.id) for replies in self._replies.values() for reply in replies]
+        self._told.unknown += unknown
 
     def _count_repeated(self, reply: Reply, known: Vector) -> None:
         if reply.failed or np.array_equal(reply.outputs, known, equal_nan=True):
@@ -179,21 +181,21 @@ class _ExternalOracle:
                 f"{reply.id} is {first!r} already; {reply.value!r} is ignored"
             )
 
-    def _as_answer(self, reply: Reply, piece: Chunk) -> ChunkValues | None:
+    def _as_answer(self, reply: Reply, chunk: Chunk) -> ChunkValues | None:
         """Return the answer to be stored, None if the point is to be evaluated again."""
         if not reply.failed:
             self._told.new += 1
-            return ChunkValues(chunk=piece, values=reply.outputs[np.newaxis])
+            return ChunkValues(chunk=chunk, values=reply.outputs[np.newaxis])
         self._told.failed += 1
         reason = reply.error or f"the value is {reply.value}"
         self._stored.log_fault(Fault(reply.id.point, 1, reason))
         if not self._skip:
             return None
-        return ChunkValues(chunk=piece, values=np.full((1, self._n_outputs), np.nan))
+        return ChunkValues(chunk=chunk, values=np.full((1, self._n_outputs), np.nan))
 
 
 def begin(store: Store, run: AskTell, x0: Vector, *, limits: dict[str, Any]) -> str:
-    """Start a run whose points are evaluated elsewhere, and return its name."""
+    """Start a run whose points are evaluated externally, and return its name."""
     config = replace(run.config, x0=as_point("x0", x0), limits=limits)
     with store.create(config.spec()) as stored:
         return stored.name
@@ -217,12 +219,12 @@ def waiting(store: Store, run: str) -> list[Point]:
             f"run {stored.name} asks for {plan.n_points:,} points at once; at most {MAX_POINTS:,} "
             "can be listed. Lower the number of directions `q`."
         )
-    points, firsts = [], first_points(plan)
+    points, first_indices = [], first_points(plan)
     for point in pending.missing:
-        piece = _piece(firsts, point)
-        query = plan.queries[piece.query]
+        chunk = _chunk_of_point(first_indices, point)
+        query = plan.queries[chunk.query]
         where = PointId(stored.name, stored.round, point)
-        points.append(Point(where, query.points(piece.start, piece.stop)[0], query.sample))
+        points.append(Point(where, query.points(chunk.start, chunk.stop)[0], query.sample))
     return points
 
 
@@ -230,7 +232,7 @@ def answer(store: Store, run: str, replies: Iterable[Reply]) -> Told:
     """Take the values of points in any order, and continue the run as far as they reach.
 
     The first value of a point counts; others are reported. A point that could not be evaluated
-    waits again, unless the run was made with ``on_error="skip"``.
+    is asked for again, unless the run was made with ``on_error="skip"``.
     """
     told = Told()
     with store.lock(run, wait=WAIT_SECONDS) as stored:
@@ -272,17 +274,17 @@ def _drive(run: AskTell, oracle: ReplayOracle, stored: StoredRun) -> _Pending | 
     return None
 
 
-def _piece(firsts: list[int], point: int) -> Chunk:
-    """Return the piece that is one point of a plan, whose queries begin at ``firsts``."""
-    query = bisect_right(firsts, point) - 1
-    return Chunk(query, point - firsts[query], point - firsts[query] + 1)
+def _chunk_of_point(first_indices: list[int], point: int) -> Chunk:
+    """Return the chunk of one point of a plan, whose queries begin at ``first_indices``."""
+    query = bisect_right(first_indices, point) - 1
+    return Chunk(query, point - first_indices[query], point - first_indices[query] + 1)
 
 
 def _values_by_point(plan: Plan, answers: Iterable[ChunkValues]) -> dict[int, Vector]:
     """Return the known values, by the indices of their points in the plan."""
-    firsts = first_points(plan)
+    first_indices = first_points(plan)
     return {
-        firsts[known.chunk.query] + known.chunk.start + i: outputs
+        first_indices[known.chunk.query] + known.chunk.start + i: outputs
         for known in answers
         for i, outputs in enumerate(known.values)
     }

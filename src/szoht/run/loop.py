@@ -1,4 +1,4 @@
-"""The one loop: a run asks, an oracle answers, and what goes wrong becomes a status."""
+"""The loop of a run: ask, evaluate, tell; failures become a status."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -40,7 +40,7 @@ def loop(run: AskTell, oracle: Callable[[Plan], Sequence[Answer]]) -> Result:
 def evaluating(
     run: AskTell, oracle: Oracle, workers: ExecutorConfig | None, bar: ProgressBar | None
 ) -> Iterator[Oracle]:
-    """Start workers and the progress bar of a run, and end them whatever happens."""
+    """Start the workers and the progress bar of a run, and end them in any case."""
     with ExitStack() as stack:
         if workers is not None:
             scheduler = stack.enter_context(workers.open(oracle.objective))
@@ -53,7 +53,7 @@ def evaluating(
 
 
 def drive(run: AskTell, oracle: Oracle, stored: StoredRun | None = None) -> Result:
-    """Drive a run, from what is stored of it if it is stored, and count what workers did."""
+    """Drive a run, from its stored answers if there are any, and count the faults of workers."""
     if stored is None:
         result = loop(run, oracle)
     else:

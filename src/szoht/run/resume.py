@@ -14,12 +14,12 @@ from szoht.evaluation.oracle import Oracle
 from szoht.evaluation.programs import Program
 from szoht.result import Result
 from szoht.run.ask_tell import AskTell
-from szoht.run.callbacks import Callback, watchers
+from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.config import RunConfig
 from szoht.run.loop import drive, evaluating
 from szoht.stopping import Rule
-from szoht.store import RunSpec, StoredRun, StoreLike, opened
-from szoht.store.fingerprint import find, fingerprint
+from szoht.store import RunSpec, StoredRun, StoreLike, open_store
+from szoht.store.fingerprint import fingerprint, load_function
 from szoht.types import Vector
 
 __all__ = ["rebuild", "resume"]
@@ -58,8 +58,8 @@ def resume(
     store : path or Store
         As given to `minimize`.
     fun : callable or object, optional
-        The function of the run. It may be left out if it can be found by its name: a function of a
-        module, or a `Program`.
+        The function of the run. Not needed if it can be imported by its name, as a function of a
+        module, or is a `Program`.
     run : str, optional
         The name of the run, ``result.run``; by default the newest that is not finished.
     method, stop
@@ -97,7 +97,7 @@ def resume(
     Notes
     -----
     Time counts over all calls. The store knows functions by name and code, not by what they find
-    in closures and modules: whoever changes a number there must start a new run.
+    in closures and modules: if a number there changes, start a new run.
     """
     limits = {
         "max_queries": max_queries,
@@ -112,14 +112,14 @@ def resume(
         retries=retries,
         min_fraction=min_fraction,
     )
-    with opened(store, create=False) as file, file.lock(run) as stored:
+    with open_store(store, create=False) as file, file.lock(run) as stored:
         spec = stored.spec.checked(method=method, stop=stop)
         function = _function(fun, spec)
         spec.check_function(fingerprint(function))
         objective = _objective(function, spec, gradient=gradient, along=along)
         _check_limits(limits, stored)
         stored.change_limits(spec.with_limits(limits))
-        callbacks, bar = watchers(callback, progress=progress)
+        callbacks, bar = prepare_callbacks(callback, progress=progress)
         try:
             rebuilt = rebuild(stored.spec, callback=callbacks, monitor=monitor)
         except RunMismatchError as error:
@@ -173,7 +173,7 @@ def _function(fun: Any, spec: RunSpec) -> Any:
             "`fun` must be given: the function of this run cannot be found by name; got fun=None."
         )
     try:
-        return find(spec.source)
+        return load_function(spec.source)
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise ParameterError(
             f"`fun` must be given: the function of this run, {spec.source}, cannot be imported "

@@ -2,7 +2,7 @@
 
 from szoht.store.replay import ReplayOracle, StoredEnding
 from szoht.store.spec import RunSpec
-from szoht.store.store import RunSummary, Store, StoreLike, opened
+from szoht.store.store import RunSummary, Store, StoreLike, open_store
 from szoht.store.stored_run import Fault, StoredRun
 
 __all__ = [
@@ -14,5 +14,5 @@ __all__ = [
     "StoreLike",
     "StoredEnding",
     "StoredRun",
-    "opened",
+    "open_store",
 ]

@@ -15,7 +15,7 @@ from szoht.core.validation import frozen
 from szoht.evaluation.chunks import Chunk, ChunkValues
 from szoht.types import Vector
 
-__all__ = ["ANSWER_COLUMNS", "digest", "read_row", "row"]
+__all__ = ["ANSWER_COLUMNS", "digest", "from_row", "to_row"]
 
 ANSWER_COLUMNS = 'query, start, stop, "values", gradient, crc'
 DOUBLE_BYTES = 8
@@ -23,7 +23,7 @@ DOUBLE_BYTES = 8
 Row: TypeAlias = tuple[int, int, int, bytes, bytes | None, int]
 
 
-def row(answer: ChunkValues) -> Row:
+def to_row(answer: ChunkValues) -> Row:
     """Return an answer as the table holds it."""
     chunk = answer.chunk
     values = _bytes(answer.values)
@@ -32,15 +32,18 @@ def row(answer: ChunkValues) -> Row:
     return *place, values, gradient, _crc(*place, values, gradient)
 
 
-def read_row(stored: tuple[Any, ...], plan: Plan, firsts: list[int]) -> ChunkValues | None:
+def from_row(stored: tuple[Any, ...], plan: Plan, first_indices: list[int]) -> ChunkValues | None:
     """Return the answer that a row holds; None unless it is whole and fits the plan.
 
-    ``firsts`` are the indices in the plan of the first points of its queries.
+    ``first_indices`` are the indices in the plan of the first points of its queries.
     """
     query, start, stop, values, gradient, crc = stored
     if not all(type(number) is int for number in (query, start, stop)):
         return None
-    if not (0 <= query < len(firsts) and 0 <= start < stop <= plan.n_points - firsts[query]):
+    if not (
+        0 <= query < len(first_indices)
+        and 0 <= start < stop <= plan.n_points - first_indices[query]
+    ):
         return None
     n_points = stop - start
     if not (isinstance(values, bytes) and values) or len(values) % (DOUBLE_BYTES * n_points):

@@ -1,4 +1,4 @@
-"""An oracle that answers from a stored run first: durable before used, none evaluated twice."""
+"""An oracle that replays a stored run first: answers are durable before they are used."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from szoht.errors import RunMismatchError, StoreWriteError
 from szoht.evaluation.chunks import Chunk, ChunkValues, first_points, merge
 from szoht.evaluation.oracle import PointFailure
 from szoht.result import Progress, Result, Status
-from szoht.store.snapshots import NOT_COMPARED, take
+from szoht.store.snapshots import NOT_COMPARED, take_snapshot
 from szoht.store.stored_run import Fault, StoredRun
 
 __all__ = ["ReplayOracle", "StoredEnding"]
@@ -25,11 +25,11 @@ FINAL = frozenset(Status) - {Status.RUNNING, Status.INTERRUPTED, Status.FAILED, 
 """Endings after which there is nothing to resume, unless the limits change."""
 
 FINAL_ATTEMPT = 0
-"""The attempt of a fault after which nothing was tried again, so that ``on_error`` decided."""
+"""The attempt of a fault that was not retried, so that ``on_error`` decided."""
 
 
 class StoredEnding(Exception):  # noqa: N818  (control flow inside the library, never the user's)
-    """The stored run ended here, for a reason that its answers do not show."""
+    """The stored run ended here, for a reason that is not among its answers."""
 
     def __init__(self, status: Status) -> None:
         self.status = status
@@ -46,12 +46,12 @@ class Evaluator(Protocol):
         known: Mapping[Chunk, ChunkValues],
         on_chunk: Callable[[ChunkValues], None],
     ) -> Sequence[Answer]:
-        """Evaluate what is not known, handing over each piece before it is used."""
+        """Evaluate what is not known, and pass each chunk to ``on_chunk`` before it is used."""
         ...
 
 
 class Run(Protocol):
-    """What is replayed: an `AskTell`, which stands above stores."""
+    """The run that is replayed: an `AskTell`."""
 
     @property
     def clock(self) -> Clock:
@@ -65,7 +65,7 @@ class Run(Protocol):
 
     @property
     def progress(self) -> Progress:
-        """Where the run stands."""
+        """The progress of the run."""
         ...
 
     @property
@@ -82,8 +82,8 @@ class Run(Protocol):
 class ReplayOracle:
     """Answers plans from a stored run as far as it reaches, and through ``oracle`` from there on.
 
-    The clock is held from the moment at which a round is complete until the next one begins: what
-    is decided in between depends on a time that is stored. Nothing is written to a run that is not
+    The clock is frozen from the moment at which a round is complete until the next one begins, so
+    that decisions in between depend on a stored time. Nothing is written to a run that is not
     locked. As a context manager it stores at the end how the run ended, and releases the lock.
 
     Parameters
@@ -110,8 +110,8 @@ class ReplayOracle:
         self._stored = stored
         self._run = run
         self._on_replayed = on_replayed
-        self._live = False
-        self._firsts = [0]
+        self._is_live = False
+        self._first_indices = [0]
         self._last_snapshot = (time.monotonic(), 0.0, 0)
         stored.clock = run.clock
 
@@ -124,41 +124,41 @@ class ReplayOracle:
     def __call__(self, plan: Plan) -> Sequence[Answer]:
         """Return the answers to a plan once all of them are on the disk."""
         stored, clock = self._stored, self._run.clock
-        if self._live:
+        if self._is_live:
             self._snapshot_if_due()
         else:
             self._compare_snapshot()
-        clock.release()
+        clock.unfreeze()
         known, seconds = stored.start_round(plan)
-        if seconds is None and not self._live:
-            self._go_live()
+        if seconds is None and not self._is_live:
+            self._start_evaluating()
         if seconds is None:
             answers = self._evaluate(plan, known)
             seconds = clock.seconds
             if stored.locked:
                 stored.flush(seconds)
-        else:  # whatever is missing was left out when the round was complete
-            answers = self._assemble(plan, known)
+        else:  # points without a value were left out when the round was complete
+            answers = self._merge(plan, known)
             if self._on_replayed is not None:
                 self._on_replayed(plan, known)
-        clock.hold(seconds)
+        clock.freeze(seconds)
         return answers
 
     def log_fault(
-        self, piece: Chunk, attempt: int, reason: str, cause: BaseException | None
+        self, chunk: Chunk, attempt: int, reason: str, cause: BaseException | None
     ) -> None:
         """Store an attempt that failed; attempt 0 is the final one."""
-        point = self._firsts[piece.query] + piece.start
+        point = self._first_indices[chunk.query] + chunk.start
         self._stored.log_fault(Fault(point, attempt, reason, getattr(cause, "stderr", "")))
 
     def close(self, otherwise: Status = Status.INTERRUPTED) -> None:
         """Store how the run ended, or ``otherwise``, and release the lock."""
         run, stored = self._run, self._stored
         try:
-            if self._live:
+            if self._is_live:
                 status = run.result.status if run.done else otherwise
                 round_ = stored.round if status in FINAL else NOT_COMPARED
-                stored.set_snapshot(take(round_, run.state, run.progress))
+                stored.set_snapshot(take_snapshot(round_, run.state, run.progress))
                 with suppress(StoreWriteError):  # answers are durable already, or lost
                     stored.finish(status)
             elif run.done:
@@ -167,7 +167,7 @@ class ReplayOracle:
             stored.close()
 
     def _evaluate(self, plan: Plan, known: Mapping[Chunk, ChunkValues]) -> Sequence[Answer]:
-        self._firsts = first_points(plan)
+        self._first_indices = first_points(plan)
 
         def on_chunk(answer: ChunkValues) -> None:
             if answer.error is not None:
@@ -181,7 +181,7 @@ class ReplayOracle:
             self._stored.log_fault(Fault(failed.index, FINAL_ATTEMPT, failed.reason, stderr))
             raise
 
-    def _assemble(self, plan: Plan, known: Mapping[Chunk, ChunkValues]) -> Sequence[Answer]:
+    def _merge(self, plan: Plan, known: Mapping[Chunk, ChunkValues]) -> Sequence[Answer]:
         try:
             return merge(plan, known.values())
         except ValueError as error:
@@ -190,12 +190,12 @@ class ReplayOracle:
                 f"as many outputs as the function: {error}."
             ) from error
 
-    def _go_live(self) -> None:
+    def _start_evaluating(self) -> None:
         """Pass from stored answers to new ones."""
         stored = self._stored
         if stored.status in FINAL and not stored.limits_changed:
             raise StoredEnding(stored.status)
-        self._live = True
+        self._is_live = True
         if stored.locked:
             if stored.limits_changed or stored.status is not Status.RUNNING:
                 stored.reopen()
@@ -207,7 +207,7 @@ class ReplayOracle:
         snapshot = stored.snapshot
         if snapshot is None or snapshot.round != stored.round or stored.limits_changed:
             return
-        if not snapshot.agrees(take(stored.round, run.state, run.progress)):
+        if not snapshot.agrees(take_snapshot(stored.round, run.state, run.progress)):
             raise RunMismatchError(
                 f"run {stored.name} has come to another state after round {stored.round} than the "
                 "one stored. Another NumPy or another processor may round differently: resume the "
@@ -220,6 +220,8 @@ class ReplayOracle:
         now = self._run.state.iteration
         if now == iteration or start - last < max(SNAPSHOT_SECONDS, cost / SNAPSHOT_TIME_SHARE):
             return
-        self._stored.set_snapshot(take(self._stored.round, self._run.state, self._run.progress))
+        self._stored.set_snapshot(
+            take_snapshot(self._stored.round, self._run.state, self._run.progress)
+        )
         end = time.monotonic()
         self._last_snapshot = (end, end - start, now)

@@ -13,7 +13,7 @@ from szoht.errors import EncodingError, RunMismatchError
 from szoht.evaluation.programs import Program
 from szoht.stopping import Rule
 from szoht.store.codec import Encoded, decode, decode_entries, encode
-from szoht.store.fingerprint import describe, same
+from szoht.store.fingerprint import matches, stable_repr
 from szoht.store.names import name_of
 from szoht.types import Vector
 
@@ -105,7 +105,7 @@ class RunSpec:
 
     def check_function(self, given: dict[str, str]) -> None:
         """Raise unless a function with this fingerprint can be the stored one."""
-        if self.function is None or same(self.function, given):
+        if self.function is None or matches(self.function, given):
             return
         raise RunMismatchError(
             f"`fun` must be the function of the stored run, {_shown(self.function)}; got "
@@ -139,7 +139,7 @@ def _revisions(part: Any) -> dict[str, int]:
 
 def _choose(name: str, given: Any, stored: Any, description: str) -> Any:
     """Return the stored part, or the one given if it is the same."""
-    if given is None and (stored is not None or description == describe(None)):
+    if given is None and (stored is not None or description == stable_repr(None)):
         return stored
     if given is None:
         raise RunMismatchError(
@@ -149,21 +149,23 @@ def _choose(name: str, given: Any, stored: Any, description: str) -> Any:
     if _is_same(given, stored, description):
         return given
     raise RunMismatchError(
-        f"`{name}` must be what the run was made with, {description}; got {describe(given)}."
+        f"`{name}` must be what the run was made with, {description}; got {stable_repr(given)}."
     )
 
 
 def _is_same(given: Any, stored: Any, description: str) -> bool:
     """Compare what a store holds, or the descriptions of what it does not hold."""
     if stored is None:
-        return describe(given) == description
+        return stable_repr(given) == description
     try:
         return encode(given) == encode(stored)
     except EncodingError:
         return False
 
 
-def _shown(print_: dict[str, str]) -> str:
-    code = f" with code {print_['code'][:8]}" if "code" in print_ else ""
-    arguments = f" and arguments {print_['arguments'][:8]}" if print_.get("arguments") else ""
-    return f"{print_.get('repr', print_['name'])}{code}{arguments}"
+def _shown(fingerprint: dict[str, str]) -> str:
+    code = f" with code {fingerprint['code'][:8]}" if "code" in fingerprint else ""
+    arguments = (
+        f" and arguments {fingerprint['arguments'][:8]}" if fingerprint.get("arguments") else ""
+    )
+    return f"{fingerprint.get('repr', fingerprint['name'])}{code}{arguments}"

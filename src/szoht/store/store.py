@@ -29,24 +29,24 @@ from szoht.store.snapshots import Snapshot, read_summary
 from szoht.store.spec import RunSpec
 from szoht.store.stored_run import Fault, StoredRun
 
-__all__ = ["RunSummary", "Store", "StoreLike", "opened"]
+__all__ = ["RunSummary", "Store", "StoreLike", "open_store"]
 
-LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
+ID_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 ID_LENGTH = 6
 RETRY_SECONDS = 0.02
 
-STORED_OPEN = ("RUNNING", "INTERRUPTED", "FAILED", "STORE")
-OPEN = (*STORED_OPEN, "STOPPED", "WAITING")
+STORED_UNFINISHED = ("RUNNING", "INTERRUPTED", "FAILED", "STORE")
+UNFINISHED = (*STORED_UNFINISHED, "STOPPED", "WAITING")
 
-NUMBERS = "SELECT number, id FROM runs"
-NEWEST = "ORDER BY number DESC LIMIT 1"
+SELECT_NUMBER = "SELECT number, id FROM runs"
+NEWEST_FIRST_ROW = "ORDER BY number DESC LIMIT 1"
 
-SUMMARIES = (
+SELECT_SUMMARY = (
     "SELECT number, id, started, function, algorithm, d, k, seed, status, seconds, summary "
     "FROM runs LEFT JOIN snapshots ON run = number"
 )
 
-RUN_COLUMNS: dict[str, Any] = {
+COLUMN_TYPES: dict[str, Any] = {
     **dict.fromkeys(("number", "d", "crc", "round", "point", "attempt"), int),
     **dict.fromkeys(("id", "started", "version", "algorithm", "seed", "settings", "status"), str),
     **dict.fromkeys(("state", "reason", "stderr"), str),
@@ -56,14 +56,14 @@ RUN_COLUMNS: dict[str, Any] = {
     "function": (str, NoneType),
     "summary": (str, NoneType),  # None in a list, for a run that has no snapshot yet
 }
-"""What a column holds."""
+"""The types of the columns, which SQLite does not enforce."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSummary:
     """One line of a list of runs.
 
-    ``function`` is None if points are evaluated elsewhere. ``status`` is the name of a `Status`,
+    ``function`` is None if points are evaluated externally. ``status`` is the name of a `Status`,
     or of an open run that no process has locked: STOPPED, or WAITING for values from elsewhere.
     """
 
@@ -83,7 +83,7 @@ class RunSummary:
     @property
     def finished(self) -> bool:
         """Whether there is nothing to resume."""
-        return self.status not in OPEN
+        return self.status not in UNFINISHED
 
 
 class Store:
@@ -155,7 +155,7 @@ class Store:
             raise
 
     def open_readonly(self, run: str | None = None) -> StoredRun:
-        """Open a run to be read, whoever has locked it."""
+        """Open a run to be read, even if a process has locked it."""
         return self._open(self._find(run)[0], locked=False)
 
     def spec(self, run: str) -> RunSpec:
@@ -173,15 +173,15 @@ class Store:
             "SELECT point, attempt, reason, stderr FROM faults WHERE run = ? ORDER BY number",
             number,
         )
-        return [Fault(*self._typed(row, f"a fault of run {name}")) for row in rows]
+        return [Fault(*self._check_types(row, f"a fault of run {name}")) for row in rows]
 
     def runs(self) -> list[RunSummary]:
         """Return a line for each run, the oldest first."""
-        return [self._summary(row) for row in self._select(f"{SUMMARIES} ORDER BY number")]
+        return [self._summary(row) for row in self._select(f"{SELECT_SUMMARY} ORDER BY number")]
 
     def summary(self, run: str) -> RunSummary:
         """Return the line of one run."""
-        (row,) = self._select(f"{SUMMARIES} WHERE number = ?", self._find(run)[0])
+        (row,) = self._select(f"{SELECT_SUMMARY} WHERE number = ?", self._find(run)[0])
         return self._summary(row)
 
     def find(self, run: str | None = None) -> str:
@@ -191,12 +191,15 @@ class Store:
     def _find(self, run: str | None) -> tuple[int, str]:
         """Return the number and the name of a run."""
         if run is not None:
-            rows = self._select(f"{NUMBERS} WHERE id = ?", run)
+            rows = self._select(f"{SELECT_NUMBER} WHERE id = ?", run)
         else:
-            rows = self._select(f"{NUMBERS} WHERE status IN (?, ?, ?, ?) {NEWEST}", *STORED_OPEN)
-            rows = rows or self._select(f"{NUMBERS} {NEWEST}")
+            rows = self._select(
+                f"{SELECT_NUMBER} WHERE status IN (?, ?, ?, ?) {NEWEST_FIRST_ROW}",
+                *STORED_UNFINISHED,
+            )
+            rows = rows or self._select(f"{SELECT_NUMBER} {NEWEST_FIRST_ROW}")
         if rows:
-            number, name = self._typed(rows[0], "the list of runs")
+            number, name = self._check_types(rows[0], "the list of runs")
             return number, name
         known = ", ".join(str(row["id"]) for row in self._select("SELECT id FROM runs"))
         if run is None or not known:
@@ -206,7 +209,7 @@ class Store:
     def _insert(self, row: tuple[Any, ...]) -> tuple[str, int]:
         """Add a run under a name that is not taken."""
         while True:
-            name = "".join(secrets.choice(LETTERS) for _ in range(ID_LENGTH))
+            name = "".join(secrets.choice(ID_ALPHABET) for _ in range(ID_LENGTH))
             cursor = self._connection.execute(
                 "INSERT OR IGNORE INTO runs VALUES "
                 "(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'RUNNING', 0.0)",
@@ -219,10 +222,9 @@ class Store:
         deadline = time.monotonic() + wait
         while not locking.acquire(self.path, number):
             if time.monotonic() >= deadline:
-                owner = locking.owner(self.path, number) or "another process"
+                holder = locking.holder(self.path, number) or "another process"
                 raise RunBusyError(
-                    f"run {name} of {self.path} belongs to {owner}, which is at work on it. Wait "
-                    "for it, or end it."
+                    f"run {name} of {self.path} is locked by {holder}. Wait for it, or end it."
                 )
             time.sleep(RETRY_SECONDS)
 
@@ -249,7 +251,7 @@ class Store:
 
     def _row(self, number: int) -> Any:
         (row,) = self._select("SELECT * FROM runs WHERE number = ?", number)
-        self._typed(row, f"the entry of run {row['id']}")
+        self._check_types(row, f"the entry of run {row['id']}")
         return row
 
     def _spec(self, row: Any) -> RunSpec:
@@ -271,7 +273,7 @@ class Store:
         )
         if not rows:
             return None
-        *contents, crc = self._typed(rows[0], what)
+        *contents, crc = self._check_types(rows[0], what)
         snapshot = Snapshot(*contents)
         if snapshot.crc != crc:
             raise damaged(self.path, what)
@@ -283,7 +285,7 @@ class Store:
 
     def _summary(self, row: Any) -> RunSummary:
         what = f"the entry of run {row['id']}"
-        self._typed(row, what)
+        self._check_types(row, what)
         try:
             shown = {} if row["summary"] is None else read_summary(row["summary"])
             seed = int(row["seed"])
@@ -291,8 +293,8 @@ class Store:
         except (EncodingError, ValueError) as error:
             raise damaged(self.path, f"{what}: {error}") from error
         status = row["status"]
-        owner = locking.owner(self.path, row["number"])
-        if status == "RUNNING" and not (owner and owner.alive):
+        holder = locking.holder(self.path, row["number"])
+        if status == "RUNNING" and not (holder and holder.alive):
             status = "WAITING" if row["function"] is None else "STOPPED"
         return RunSummary(
             name=row["id"],
@@ -309,10 +311,10 @@ class Store:
             best=shown.get("best"),
         )
 
-    def _typed(self, row: Any, what: str) -> tuple[Any, ...]:
-        """Return a row, each of whose columns must be of its type: SQLite does not insist."""
+    def _check_types(self, row: Any, what: str) -> tuple[Any, ...]:
+        """Return a row, whose columns must have their types."""
         for name in row.keys():  # noqa: SIM118  (a row is no dict)
-            if not isinstance(row[name], RUN_COLUMNS[name]):
+            if not isinstance(row[name], COLUMN_TYPES[name]):
                 raise damaged(self.path, f"{what}: {name}")
             if name == "seconds" and not 0 <= row[name] < math.inf:
                 raise damaged(self.path, f"{what}: {name}")
@@ -331,7 +333,7 @@ StoreLike: TypeAlias = str | os.PathLike[str] | Store
 
 
 @contextmanager
-def opened(store: StoreLike, *, create: bool) -> Iterator[Store]:
+def open_store(store: StoreLike, *, create: bool) -> Iterator[Store]:
     """Yield the store itself, or open the one at a path for as long as the block lasts."""
     if isinstance(store, Store):
         yield store

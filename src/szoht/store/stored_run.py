@@ -20,11 +20,11 @@ from szoht.store.spec import RunSpec
 
 __all__ = ["Fault", "StoredRun"]
 
-COMMIT_SECONDS = 0.05
+COMMIT_INTERVAL_SECONDS = 0.05
 """While a plan is evaluated, answers wait no longer than this for the next commit."""
 
 COMMIT_TIME_SHARE = 0.02
-"""Of the time goes into such commits at most, however slow the disk."""
+"""The largest share of the time for such commits, however slow the disk."""
 
 MAX_POINTS_PER_ANSWER = 1000
 """In a complete round; the other points were left out (`min_fraction`)."""
@@ -89,7 +89,7 @@ class StoredRun:
         self._faults: list[Fault] = []
         self._snapshot: Snapshot | None = None
         self._committed = time.monotonic()
-        self._pause = COMMIT_SECONDS
+        self._commit_interval = COMMIT_INTERVAL_SECONDS
 
     def __enter__(self) -> Self:
         return self
@@ -128,7 +128,7 @@ class StoredRun:
     def append(self, answer: ChunkValues) -> None:
         """Take a new answer; it is durable when `flush` returns, if not sooner."""
         self._answers.append(answer)
-        if time.monotonic() - self._committed >= self._pause:
+        if time.monotonic() - self._committed >= self._commit_interval:
             self._commit()
 
     def log_fault(self, fault: Fault) -> None:
@@ -169,7 +169,7 @@ class StoredRun:
     def finish(self, status: Status) -> None:
         """Store how the run ended, and whatever has not been committed."""
         self.status = status
-        if status is Status.STORE:  # another process had its time to release the write lock
+        if status is Status.STORE:  # another process has had its time to release the write lock
             self._connection.execute("PRAGMA busy_timeout = 0")
         try:
             self._commit("UPDATE runs SET status = ? WHERE number = ?", status.name, self._number)
@@ -192,10 +192,12 @@ class StoredRun:
         self._answers.clear()
         self._faults.clear()
         self._committed = time.monotonic()
-        self._pause = max(COMMIT_SECONDS, (self._committed - start) / COMMIT_TIME_SHARE)
+        self._commit_interval = max(
+            COMMIT_INTERVAL_SECONDS, (self._committed - start) / COMMIT_TIME_SHARE
+        )
 
     def _write_collected(self) -> None:
-        # OR IGNORE: an interrupt may come between a commit and our knowledge of it
+        # OR IGNORE: an interrupt may come after a commit and before it is noted here
         execute, many = self._connection.execute, self._connection.executemany
         if self._drop_round:
             execute("DELETE FROM answers WHERE run = ? AND round = ?", self._key)
@@ -206,7 +208,7 @@ class StoredRun:
             )
         many(
             "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [(*self._key, *answers.row(answer)) for answer in self._answers],
+            [(*self._key, *answers.to_row(answer)) for answer in self._answers],
         )
         if self._faults:
             now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -243,9 +245,9 @@ class StoredRun:
                 f"SELECT {answers.ANSWER_COLUMNS} FROM answers WHERE run = ? AND round = ?",  # noqa: S608
                 self._key,
             ).fetchall()
-        known, firsts = {}, first_points(plan)
+        known, first_indices = {}, first_points(plan)
         for row in rows:
-            answer = answers.read_row(row, plan, firsts)
+            answer = answers.from_row(row, plan, first_indices)
             if answer is None or not self._has_all_outputs(answer):
                 raise damaged(self._path, f"an answer of round {self.round} of run {self.name}")
             known[answer.chunk] = answer
@@ -263,6 +265,6 @@ class StoredRun:
     ) -> None:
         if not (isinstance(seconds, float) and 0 <= seconds < math.inf):
             raise damaged(self._path, f"the time of round {self.round} of run {self.name}")
-        n_answered = sum(piece.n_points for piece in known)
+        n_answered = sum(chunk.n_points for chunk in known)
         if plan.n_points > n_answered * MAX_POINTS_PER_ANSWER:
             raise damaged(self._path, f"round {self.round} of run {self.name} has few answers")

@@ -6,7 +6,7 @@ import pytest
 from algorithms.vertex.problem import bent
 from szoht import SparseBox, algorithms, minimize
 from szoht.algorithms.vertex.box_vertices import BoxVertices
-from szoht.algorithms.vertex.corner_search import Held
+from szoht.algorithms.vertex.corner_search import Candidate
 from szoht.algorithms.vertex.slope_model import SlopePrior
 from szoht.errors import ParameterError
 
@@ -41,7 +41,7 @@ def test_settings_that_make_no_sense(options, complaint):
 
 
 def asked_by_corner_search(fun, operator, *, d, queries, **options):
-    """Return the points at corners that were asked for, in order, and the result."""
+    """Return the points at vertices that were asked for, in order, and the result."""
     asked = []
 
     def watched(x):
@@ -62,11 +62,11 @@ def asked_by_corner_search(fun, operator, *, d, queries, **options):
     return np.array(asked[1:]), result
 
 
-def test_the_point_that_is_held_is_not_asked_for_again():
+def test_the_incumbent_is_not_evaluated_again():
     points, _ = asked_by_corner_search(lambda x: float(RAMP @ x), BOX, d=12, queries=200)
     values = points @ RAMP
-    held = [points[np.argmin(values[:i])] for i in range(1, len(points))]
-    assert not any(np.array_equal(x, best) for x, best in zip(points[1:], held, strict=True))
+    incumbent = [points[np.argmin(values[:i])] for i in range(1, len(points))]
+    assert not any(np.array_equal(x, best) for x, best in zip(points[1:], incumbent, strict=True))
 
 
 def test_zero_is_remembered_too():
@@ -76,7 +76,7 @@ def test_zero_is_remembered_too():
 
 
 def test_a_model_that_is_sure_of_itself_is_not_trusted_for_ever():
-    """In the end a quarter of the exchanges choose the corner that is worse by the model."""
+    """In the end a quarter of the swaps choose the vertex that is worse by the model."""
     points, _ = asked_by_corner_search(
         lambda x: float(RAMP @ x), BOX, d=12, queries=600, noise=1e-6
     )
@@ -99,9 +99,9 @@ def test_fewer_units_are_exchanged_the_longer_nothing_is_gained():
         queries=80,
         share=0.5,
     )
-    for in_vain, x in enumerate(points[1:]):
-        exchanged = np.count_nonzero((x != 0) & (points[0] == 0))
-        assert 1 <= exchanged <= max(int(0.5 * 0.5 ** (in_vain / 10) * 20), 1)
+    for n_stalled, x in enumerate(points[1:]):
+        swapped = np.count_nonzero((x != 0) & (points[0] == 0))
+        assert 1 <= swapped <= max(int(0.5 * 0.5 ** (n_stalled / 10) * 20), 1)
     assert np.count_nonzero((points[1] != 0) & (points[0] == 0)) > 5
 
 
@@ -119,21 +119,21 @@ def test_failed_values_teach_the_model_nothing():
 
 
 def test_an_exchange_lowers_the_model_as_much_as_any_of_its_size():
-    """Of 20,000 units 2,000 are held, and 600 may go: the least useful for the most useful."""
+    """Of 20,000 groups 2,000 are chosen, and 600 may go: the least useful for the most useful."""
     rng = np.random.default_rng(7)
-    slopes, units = rng.standard_normal(20_000), rng.permutation(20_000)[:2_000]
+    slopes, groups = rng.standard_normal(20_000), rng.permutation(20_000)[:2_000]
     search = algorithms.corner_search(constraint=SparseBox(2_000, low=-1.0, high=1.0))
-    corners = BoxVertices.of(search.operator, 20_000)
+    vertices = BoxVertices.of(search.operator, 20_000)
     x = np.zeros(20_000)
-    x[units] = rng.choice([-1.0, 1.0], 2_000)
+    x[groups] = rng.choice([-1.0, 1.0], 2_000)
     # some of them are better than any that could come in
-    slopes[units[:1_600]] = -9.0 * x[units[:1_600]]
-    after = search._guided(corners, slopes, Held(x, units), 0)
-    outside = np.delete(np.abs(slopes), units)
-    now = np.sort(-slopes[units] * x[units])
+    slopes[groups[:1_600]] = -9.0 * x[groups[:1_600]]
+    after = search._model_swap(vertices, slopes, Candidate(x, groups), 0)
+    outside = np.delete(np.abs(slopes), groups)
+    now = np.sort(-slopes[groups] * x[groups])
     gains = np.sort(outside)[::-1][:600] - now[:600]
     assert slopes @ after.x == pytest.approx(slopes @ x - gains[gains > 0].sum())
-    assert np.array_equal(np.sort(after.units), np.flatnonzero(after.x))
+    assert np.array_equal(np.sort(after.groups), np.flatnonzero(after.x))
 
 
 def test_corner_search_needs_fewer_queries_than_random_search():

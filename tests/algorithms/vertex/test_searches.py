@@ -10,7 +10,7 @@ from szoht.errors import ParameterError
 
 @pytest.mark.parametrize("method", ["sparse_rs", "corner_search"])
 def test_all_units_in_use(method):
-    """With k = d only corners can change."""
+    """With k = d only vertices can change."""
     result = minimize(
         bent,
         np.zeros(12),

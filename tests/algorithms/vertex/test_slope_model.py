@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from szoht.algorithms.vertex.slope_model import NEAREST, SlopeModel, SlopePrior, _solve
+from szoht.algorithms.vertex.slope_model import MIN_NOISE_SHARE, SlopeModel, SlopePrior, _solve
 
 
 def dense(one):
@@ -56,7 +56,7 @@ def test_the_posterior_has_the_mean_of_dense_algebra():
     assert np.allclose(model.gram, gram)
     power = np.diag(gram).mean()
     size = np.sqrt(np.mean(y**2) / power)
-    variance = 0.3 * power * (NEAREST + (y - y.min()) / y.std())
+    variance = 0.3 * power * (MIN_NOISE_SHARE + (y - y.min()) / y.std())
     gain = covariance @ points.T @ np.linalg.inv(gram + np.diag(variance))
     mean = gain @ y / size
     left = covariance - gain @ points @ covariance

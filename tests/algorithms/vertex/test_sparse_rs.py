@@ -6,7 +6,7 @@ import pytest
 from algorithms.vertex.problem import HIGH, LOW, bent
 from reference.sparse_rs import share_of, sparse_rs
 from szoht import GroupSparse, SparseBox, minimize
-from szoht.algorithms.vertex.sparse_rs import exchange, exchange_share
+from szoht.algorithms.vertex.sparse_rs import random_swap, swap_fraction
 from szoht.core.random import Key, Purpose
 
 
@@ -49,7 +49,7 @@ def test_sparse_rs_equals_its_description(size):
 @pytest.mark.parametrize("horizon", [100, 10_000])
 def test_the_share_follows_the_published_list(horizon):
     for iteration in range(1, horizon + 1, max(1, horizon // 997)):
-        assert exchange_share(iteration, horizon) == share_of(iteration, horizon)
+        assert swap_fraction(iteration, horizon) == share_of(iteration, horizon)
 
 
 def test_exchanges_are_uniform_and_without_repetition():
@@ -57,14 +57,14 @@ def test_exchanges_are_uniform_and_without_repetition():
     chosen = np.array([5, 2, 7])
     came = np.zeros(8)
     for _ in range(3_000):
-        places, into = exchange(generator, chosen, 8, 2)
+        places, into = random_swap(generator, chosen, 8, 2)
         assert len(set(places)) == len(set(into)) == 2
         assert not set(into) & set(chosen)
         came[into] += 1
     expected = 3_000 * 2 / 5
     assert np.abs(came[[0, 1, 3, 4, 6]] - expected).max() < 5 * np.sqrt(expected)
-    places, into = exchange(generator, np.arange(3), 3, 2)
+    places, into = random_swap(generator, np.arange(3), 3, 2)
     assert np.array_equal(into, np.arange(3)[places])  # nobody is outside
-    places, into = exchange(generator, np.array([4, 0, 1, 3]), 5, 3)
+    places, into = random_swap(generator, np.array([4, 0, 1, 3]), 5, 3)
     assert len(places) == 1
     assert into.tolist() == [2]  # only one is
