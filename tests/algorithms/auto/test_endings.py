@@ -97,7 +97,8 @@ def test_a_start_that_is_not_improved_is_no_success(name):
 @pytest.mark.parametrize("name", UNBOUNDED)
 def test_values_that_fall_without_end_are_no_minimum(name):
     result = run(UNBOUNDED[name])
-    assert result.status in (Status.UNBOUNDED, Status.QUERIES, Status.DIVERGED)
+    assert result.status is not Status.CONVERGED
+    assert result.fun < -1e3
 
 
 @pytest.mark.parametrize("name", SOLVABLE)

@@ -64,6 +64,7 @@ class _Search:
     restarts: int = 0
     tried: dict[str, int] = field(default_factory=dict)
     scores: Vector = field(default_factory=lambda: np.empty(0))
+    far_turns: int = 0
     population: Population | None = None
     population_key: tuple[int, ...] = ()
 
@@ -197,8 +198,12 @@ class _Search:
             yield from self.solve(support, self.incumbent, 60 * support.size)
 
     def descend_far(self) -> Steps[None]:
-        """Descend by slopes over long differences, half as long each time."""
-        turn = self.tried.get("long slopes", 0)
+        """Descend by slopes over long differences, half as long each time.
+
+        The first time from the start: what longer looks have found since may be a trap.
+        """
+        turn = self.far_turns
+        self.far_turns += 1
         length = 0.5 * 0.5 ** (turn % 5)
         size = 1.0 if self.context.structure.has_units else float(self.unit.max())
         noise = replace(
@@ -208,7 +213,8 @@ class _Search:
             row_step=length * size,
             curvature=0.0,
         )
-        state = SearchState(point=self.incumbent, noise=noise)
+        point = self.incumbent if turn else self.state.point
+        state = SearchState(point=point, noise=noise)
         yield from descend(self.context, state, self.context.policy.gain_share)
 
     def scan_axes(self) -> Steps[None]:
@@ -498,6 +504,21 @@ class _Search:
         return on_support | over_supports
 
 
+    @property
+    def order(self) -> list[str]:
+        """The names of the moves in the order of their turns.
+
+        Where slopes are dense and there is one minimum per support, they guide best: the
+        search from perturbed supports then has every other turn.
+        """
+        names = list(self.moves)
+        guided = self.state.exact and self.landscape is Landscape.SMOOTH and not self.few
+        if not guided:
+            return names
+        others = [name for name in names if name != "perturbed support"]
+        return [name for other in others for name in ("perturbed support", other)]
+
+
 def search_globally(context: SolverContext, state: SearchState) -> Steps[None]:
     """Compare f over long distances, then take turns with all moves until patience is used up."""
     search = _Search(context=context, state=state)
@@ -516,7 +537,6 @@ def search_globally(context: SolverContext, state: SearchState) -> Steps[None]:
             yield from search.scan_axes()
         if state.noise.stepwise:
             yield from search.descend_far()
-            search.tried["long slopes"] = 1
     yield from search.polish()
     if search.gained:
         yield from search.classify()
@@ -530,7 +550,7 @@ def _take_turns(search: _Search) -> Steps[None]:
     """Take turns with all moves; each once at least."""
     context, turn, screened = search.context, 0, search.context.spent
     while True:
-        names = list(search.moves)
+        names = search.order
         if turn >= len(names) and search.impatient:
             break
         if search.is_far:

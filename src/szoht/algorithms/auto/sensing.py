@@ -160,8 +160,10 @@ def sense(
     most = math.ceil(policy.rows_filter * sensing.look * 2**stalled)
     affordable = n <= policy.dense_factor * most
     few_axes = policy.axes_factor * policy.rows_first * sensing.look >= n
-    if n <= 2 * context.structure.degrees_of_freedom + 3 + policy.checks or (
-        affordable and memory.gradient is Gradient.DENSE
+    if not context.is_small and (
+        few_axes
+        or (stalled > 0 and most >= n)
+        or (affordable and memory.gradient is Gradient.DENSE)
     ):
         return (yield from _all_axes(sensing))
     if memory.gradient is Gradient.FILTERED:
@@ -175,9 +177,6 @@ def sense(
     if (yield from _is_even(sensing)):
         return _flat(sensing)
     found = yield from _by_prony(sensing)
-    if found is None and (few_axes or (stalled > 0 and most >= n)):
-        sensing.memory = replace(memory, gradient=Gradient.DENSE)
-        return (yield from _all_axes(sensing))
     if found is None:
         enough = policy.rows_most * sensing.look
         found = yield from _by_pursuit(sensing, min(enough, n / 2) if affordable else enough)

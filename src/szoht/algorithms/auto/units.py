@@ -36,7 +36,7 @@ def find_units(
     Nothing is done, and nothing asked, where the noise test saw slopes and curvature of unit scale.
     """
     structure = context.structure
-    if structure.has_units or noise.stepwise or noise.fresh or noise.irregular:
+    if structure.has_units or noise.stepwise or noise.fresh:
         return start, noise
     reach = _reach(noise, structure.d)
     if noise.exact and reach is not None:
@@ -45,6 +45,9 @@ def find_units(
         start = _rescale(context, start, reach)
         return start, _rescaled_noise(noise, reach)
     if context.left < 2 * len(LENGTHS):
+        return start, noise
+    straight = abs(noise.curvature) * LINE_STEPS[-1] < 1e-4 * noise.slope
+    if noise.exact and straight and (yield from _curves_over_one(context, start)):
         return start, noise
     reach = yield from _try_lengths(context, start)
     if reach is None or USUAL[0] <= reach <= USUAL[1]:
@@ -84,12 +87,26 @@ def _rescaled_noise(noise: NoiseModel, scale: float) -> NoiseModel:
     )
 
 
-def _try_lengths(context: SolverContext, start: Point) -> Steps[float | None]:
-    """Look for two lengths over which f is a straight line, then for one over which it curves."""
+def _curves_over_one(context: SolverContext, start: Point) -> Steps[bool]:
+    """Tell whether f is straight over the noise test's lengths only, and not over one unit."""
+    structure, longest = context.structure, float(LINE_STEPS[-1])
+    signs = _signs(context)
+    points = [structure.clip(start.z + length * signs) for length in (longest, 1.0)]
+    short, long = (yield from context.values(points)) - start.value
+    return not abs(long - short / longest) <= LINEAR * abs(short / longest)
+
+
+def _signs(context: SolverContext) -> Vector:
     structure = context.structure
     signs = np.zeros(structure.d)
     free = structure.free
     signs[free] = context.generator().choice(np.array([-1.0, 1.0]), free.size)
+    return signs
+
+
+def _try_lengths(context: SolverContext, start: Point) -> Steps[float | None]:
+    """Look for two lengths over which f is a straight line, then for one over which it curves."""
+    structure, signs = context.structure, _signs(context)
     changes: dict[float, float] = {}
 
     def measure(lengths: tuple[float, ...]) -> Steps[None]:
@@ -122,11 +139,26 @@ def _try_lengths(context: SolverContext, start: Point) -> Steps[float | None]:
         return None
     low, high = length, min(longer)
     for _ in range(6):
-        if share(high) <= CURVED[1]:
+        if share(high) <= CURVED[1] and high <= 10 * low:
             break
         middle = math.sqrt(low * high)
         yield from measure((middle,))
         low, high = (middle, high) if share(middle) < CURVED[0] else (low, middle)
+    if _is_ripple(high, changes):
+        return None
     if not math.isfinite(share(high)):
         return high
     return high / (2 * share(high)) * math.sqrt(structure.d)
+
+
+def _is_ripple(length: float, changes: dict[float, float]) -> bool:
+    """Tell whether f stops changing beyond a length and then changes again, over longer ones.
+
+    What curves over the short length is then an error of the values, not f.
+    """
+    beyond = [abs(changes[t]) for t in sorted(changes) if t >= length]
+    beyond = [size for size in beyond if math.isfinite(size)]
+    return any(
+        after <= 3 * before and max(beyond[i + 1 :], default=0.0) > 10 * max(before, after)
+        for i, (before, after) in enumerate(zip(beyond, beyond[1:], strict=False))
+    )

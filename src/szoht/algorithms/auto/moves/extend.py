@@ -46,6 +46,7 @@ class ExtendAndPrune:
             accuracy=policy.accuracy_polish if same else policy.accuracy_narrow,
             value=state.point.value,
             patient=True,
+            unequal=state.slopes.confidence is Confidence.RECOVERED,
         )
         if curvature is not None and curvature.support.size != support.size:
             curvature = curvature.transfer(support)

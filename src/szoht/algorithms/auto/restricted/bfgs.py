@@ -41,7 +41,8 @@ class Goal:
     After ``steps`` steps, or when the gradient has shrunk to ``accuracy`` of the first; as soon as
     the quadratic model leaves no hope to get below ``value``, but if ``patient`` not before the
     first step. ``thorough`` goes on with central differences where forward ones stall. In a finite box
-    ``long_steps`` tries shares of the box where the first step turned out to be short.
+    ``long_steps`` tries shares of the box where the first step turned out to be short. ``unequal``
+    says that slopes come from sparse recovery: very different ones then mean different units.
     """
 
     steps: int = 20
@@ -50,6 +51,7 @@ class Goal:
     patient: bool = False
     thorough: bool = False
     long_steps: bool = False
+    unequal: bool = False
 
 
 class _Problem(NamedTuple):
@@ -86,7 +88,7 @@ def minimize_on(
     inverse = None if curvature is None else curvature.inverse
     if slopes is None:
         slopes = yield from _gradient(problem, point, inverse, central=False)
-    if inverse is None and _needs_diagonal(problem, slopes):
+    if inverse is None and goal.unequal and _needs_diagonal(problem, slopes):
         inverse = yield from _diagonal(problem, point, slopes)
     first = float(np.linalg.norm(slopes))
     for step in range(goal.steps):
