@@ -209,9 +209,9 @@ class NoisySearch:
     def _solve_smooth(
         self, wide: Indices, length: float, *, first: bool, sure: bool
     ) -> Steps[bool]:
-        spend = (
-            self.room if sure else max(int(2 * SOLVE * self.room), min(self.room, 12 * wide.size))
-        )
+        spend = self.room
+        if wide.size > self.k and not sure:
+            spend = max(int(2 * SOLVE * self.room), min(self.room, 12 * wide.size))
         solved = yield from self._bfgs(self.x[wide], self.value, wide, 4 * length, spend)
         support, z = wide, solved.z
         if wide.size > self.k:
