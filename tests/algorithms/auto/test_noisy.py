@@ -173,3 +173,11 @@ def test_the_algorithm_object_works_without_a_budget():
         rng=0,
     )
     assert gap(result) < 0.1
+
+
+def test_a_budget_that_noise_uses_up_is_named():
+    rng = np.random.default_rng(10)
+    result = solve(lambda x: quadratic(x) + 0.3 * F0 * rng.standard_normal(), budget=500)
+    assert result.nfev == 500
+    assert result.status.name == "QUERIES"
+    assert result.fun_error > 0

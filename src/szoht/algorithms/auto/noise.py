@@ -187,8 +187,11 @@ def solve_noisy(context: SolverContext, start: Point, noise: NoiseModel) -> Step
             report=report,
         )
         answer = yield from search.run()
-        if answer.settled or math.isfinite(context.left):
+        if answer.settled or not (answer.improved or math.isinf(context.left)):
             break
+        if math.isfinite(context.left):
+            yield from search.measure_answer(int(context.left))
+        # a run that goes on, because its budget is unknown or was raised, searches on
         planned *= 2
         limit = context.spent + planned
         x, noise = answer.x, replace(answer.noise, slope=0.0)

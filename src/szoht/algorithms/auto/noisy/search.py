@@ -101,6 +101,7 @@ class NoisySearch:
     low_noise: bool = False
     budget: int = field(init=False)
     model: QuadraticModel | None = None
+    race: Race | None = None
 
     def __post_init__(self) -> None:
         self.support = np.flatnonzero(self.x)
@@ -341,7 +342,7 @@ class NoisySearch:
         return solved.settled
 
     def _answer(self, *, settled: bool) -> Steps[NoisyAnswer]:
-        race = self._new_race()
+        race = self.race = self._new_race()
         winner = yield from race.run(self.candidates[-3:], self.reserve)
         location = self._location(race, winner)
         improved = location.value + 2 * location.error < self.start.value - 2 * self.start.error
@@ -350,6 +351,12 @@ class NoisySearch:
         return NoisyAnswer(
             x=winner, location=location, noise=self.noise, settled=settled, improved=improved
         )
+
+    def measure_answer(self, count: int) -> Steps[None]:
+        """Spend values that nothing else fits on the value of the answer."""
+        if self.race is not None and self.values.affordable(count):
+            yield from self.race.measure([self.x], self.values.affordable(count))
+            self._move(self.x, self._location(self.race, self.x))
 
     def _location(self, race: Race, x: Vector) -> Location:
         """Return the value at the answer.
