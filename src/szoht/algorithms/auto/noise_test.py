@@ -43,6 +43,9 @@ ROUGH_STEPS: Vector = 1e-3 * np.arange(1.0, 9.0)
 ROUGH = 0.05
 """All third differences but one of at least this share of the first ones are those of errors."""
 
+SCATTER = 0.6
+"""The second difference of values that scatter, as a share of the first (a parabola: 0.25)."""
+
 STEP_SHARE = 1e-5
 """Jumps between equal values that are larger than this share of f are steps, not rounding."""
 
@@ -139,9 +142,13 @@ def from_line(start: float, values: Vector) -> NoiseModel:
         return NoiseModel(sigma=rounding)  # exact, and stationary along the line
     if stepwise:
         return NoiseModel(kind=NoiseKind.FIXED, sigma=rounding, stepwise=True)
-    # far beyond its unit a function may have a plateau: equal values that differ from the first
-    irregular = float(np.ptp(values[:4])) > 0.1 * abs(rise[0]) and sigma > 100 * rounding
+    irregular = _scatters(values[:3])
     return NoiseModel(kind=NoiseKind.FIXED, sigma=sigma, slope=seen, irregular=irregular)
+
+
+def _scatters(values: Vector) -> bool:
+    """Tell whether three values are on no line, parabola or plateau, as with a small unit."""
+    return bool(abs(values[0] - 2 * values[1] + values[2]) > SCATTER * abs(values[2] - values[0]))
 
 
 def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:
@@ -150,7 +157,12 @@ def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:
     An error with a longer correlation length hides in the first table.
     """
     sigma = max(noise.sigma, min(difference_noise(values)))
-    return replace(noise, sigma=sigma, slope=noise.slope if sigma < 3 * noise.sigma else 0.0)
+    return replace(
+        noise,
+        sigma=sigma,
+        slope=noise.slope if sigma < 3 * noise.sigma else 0.0,
+        irregular=noise.irregular or _scatters(values[1:]),
+    )
 
 
 def rough_at(noise: NoiseModel, values: Vector) -> NoiseModel:

@@ -53,6 +53,9 @@ LIKELY = 3.0
 
 HALF = 0.5
 
+LONGEST_DIFFERENCE = 0.4
+"""Of the first differences along axes, which are four times as long as probes."""
+
 FEWEST_VALUES = 40
 """With fewer values left no further round begins."""
 
@@ -213,14 +216,14 @@ class NoisySearch:
         spend = self.room
         if wide.size > self.k and not sure:
             spend = max(int(2 * SOLVE * self.room), min(self.room, 12 * wide.size))
-        solved = yield from self._bfgs(self.x[wide], self.value, wide, 4 * length, spend)
+        solved = yield from self._bfgs(self.x[wide], self.value, wide, length, spend)
         support, z = wide, solved.z
         if wide.size > self.k:
             keep, entries = _drop(solved, self.k)
             support = wide[keep]
             z = np.clip(entries, self.values.low[support], self.values.high[support])
             value = float((yield from self.values.sparse_at(z[np.newaxis], support))[0])
-            solved = yield from self._bfgs(z, value, support, 4 * length, spend)
+            solved = yield from self._bfgs(z, value, support, length, spend)
             z = solved.z
         x = np.zeros(self.values.d)
         x[support] = z
@@ -250,7 +253,7 @@ class NoisySearch:
             value,
             support,
             sigma=self.noise.sigma,
-            length=length,
+            length=min(4 * length, LONGEST_DIFFERENCE),
             patience=min(spend, self.room),
             curvature=self.curvature[support],
         )
