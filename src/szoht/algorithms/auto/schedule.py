@@ -58,7 +58,8 @@ def descend(context: SolverContext, state: SearchState, gain_share: float) -> St
         if not gained:
             noise = yield from check_roughness(context, before.point, state.noise)
             # kinks look like noise at one length; but then slopes have led somewhere before
-            if context.first_value - state.point.value <= 100 * noise.sigma * (not noise.exact):
+            gain = context.first_value - state.point.value
+            if not noise.exact and gain <= 100 * noise.sigma:
                 return replace(state, noise=noise)
         if not gained and (state.exact or (state.trusted and coarse) or _is_spent(context)):
             break
