@@ -141,7 +141,14 @@ class _Search:
         least = (8 if self.landscape is Landscape.SMOOTH else 16) * n
         return min(max(least, 0.05 * self.context.spent), 100 * n)
 
-    def solve(self, support: Indices, start: Point, allowance: float, scale: float = 1.0, smallest: float = 1e-9) -> Steps[Point]:
+    def solve(
+        self,
+        support: Indices,
+        start: Point,
+        allowance: float,
+        scale: float = 1.0,
+        smallest: float = 1e-9,
+    ) -> Steps[Point]:
         face = self.face(support, allowance)
         solution = yield from minimize_robustly(
             face, start, scale * self.unit[support], self.state.noise, smallest=smallest
@@ -505,7 +512,6 @@ class _Search:
         if self.landscape is Landscape.SMOOTH:
             return over_supports | on_support
         return on_support | over_supports
-
 
     @property
     def order(self) -> list[str]:

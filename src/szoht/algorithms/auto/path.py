@@ -137,9 +137,7 @@ def _up(context: SolverContext, state: SearchState) -> Steps[SearchState]:
         start = yield from _start(context, before)
         memory = SensingMemory(scale=state.memory.scale)
         least = ENOUGH * (first.value - start.value)
-        state = replace(
-            state, point=start, least=least, memory=memory, curvature=None, slopes=None
-        )
+        state = replace(state, point=start, least=least, memory=memory, curvature=None, slopes=None)
         state = yield from descend(context, state, ENOUGH)
         _record(context, k, state.point)
         context.explain(f"k = {k}: f = {state.point.value:.6g}.")

@@ -89,12 +89,7 @@ def search_supports(context: SolverContext, state: SearchState) -> Steps[SearchS
     policy = context.policy
     state = yield from descend(context, state, policy.gain_share)
     failed = 0
-    while (
-        failed < policy.restarts
-        and state.noise.exact
-        and state.exact
-        and not _is_spent(context)
-    ):
+    while failed < policy.restarts and state.noise.exact and state.exact and not _is_spent(context):
         if not state.point.z.any():
             break
         solution = yield from PerturbSupport().propose(context, state)

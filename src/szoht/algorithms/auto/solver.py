@@ -54,7 +54,9 @@ class Auto(GeneratorAlgorithm):
         yield from solve(search)
 
 
-def begin(notebook: Notebook, operator: Sparse | SparseBox, solver: "Auto | AutoPath") -> SolverContext:
+def begin(
+    notebook: Notebook, operator: Sparse | SparseBox, solver: "Auto | AutoPath"
+) -> SolverContext:
     """Return the context of a run."""
     notebook.seeded = solver.seeded
     return SolverContext(

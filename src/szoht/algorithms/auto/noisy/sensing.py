@@ -53,6 +53,7 @@ class Sensed:
         """Whether short differences show the signal clearly."""
         return self.length <= FIRST_LENGTH and self.recovery.signal >= CLEAR_SIGNAL
 
+
 CLEAR = 0.95
 """Share of the variance of probes that is not noise, from which on they count as clear."""
 
