@@ -208,8 +208,12 @@ def development(seed: int) -> Iterator[Case]:
     """Cases on which numbers may be chosen."""
     t = sparse_target(200, 5, seed)
     s = np.flatnonzero(t)
-    yield Case(name="quadratic", fun=lambda x: float(((x - t) ** 2).sum()), d=200, constraint=Sparse(5))
-    yield Case(name="least squares", fun=least_squares(300, 5, 200, seed), d=300, constraint=Sparse(5))
+    yield Case(
+        name="quadratic", fun=lambda x: float(((x - t) ** 2).sum()), d=200, constraint=Sparse(5)
+    )
+    yield Case(
+        name="least squares", fun=least_squares(300, 5, 200, seed), d=300, constraint=Sparse(5)
+    )
     units = 10 ** np.random.default_rng(seed).uniform(-2, 2, 200)
     for name, unit in (("1e-7", 1e-7), ("1e8", 1e8), ("1e+-2", units), ("1e+-3", units**1.5)):
         yield Case(
@@ -219,42 +223,74 @@ def development(seed: int) -> Iterator[Case]:
             constraint=Sparse(5),
         )
     yield Case(
-        name="f + 1e9", fun=lambda x: float(((x - t) ** 2).sum()) + 1e9, d=200, constraint=Sparse(5),
-        best=1e9, goal=1e-4,
+        name="f + 1e9",
+        fun=lambda x: float(((x - t) ** 2).sum()) + 1e9,
+        d=200,
+        constraint=Sparse(5),
+        best=1e9,
+        goal=1e-4,
     )
     yield Case(
-        name="1 - exp(-q)", fun=lambda x: float(1 - math.exp(-((x - t) ** 2).sum())), d=200,
+        name="1 - exp(-q)",
+        fun=lambda x: float(1 - math.exp(-((x - t) ** 2).sum())),
+        d=200,
         constraint=Sparse(5),
     )
     yield Case(
-        name="floor(4 q)", fun=lambda x: float(np.floor(4 * ((x - t) ** 2).sum())), d=200,
-        constraint=Sparse(5), goal=0.5,
+        name="floor(4 q)",
+        fun=lambda x: float(np.floor(4 * ((x - t) ** 2).sum())),
+        d=200,
+        constraint=Sparse(5),
+        goal=0.5,
     )
     a = np.abs(sparse_target(1000, 4, seed, 0.5, 2.0))
     yield Case(
-        name="|x| quadratic", fun=lambda x: float(((np.abs(x) - a) ** 2).sum()), d=1000,
-        constraint=Sparse(4), goal=1e-8,
+        name="|x| quadratic",
+        fun=lambda x: float(((np.abs(x) - a) ** 2).sum()),
+        d=1000,
+        constraint=Sparse(4),
+        goal=1e-8,
     )
     yield Case(
-        name="products", fun=lambda x: float((x[s[0]] * x[s[1]] - 1) ** 2 + (x[s[2]] * x[s[3]] + 1) ** 2),
-        d=200, constraint=Sparse(4),
+        name="products",
+        fun=lambda x: float((x[s[0]] * x[s[1]] - 1) ** 2 + (x[s[2]] * x[s[3]] + 1) ** 2),
+        d=200,
+        constraint=Sparse(4),
     )
-    yield Case(name="(x^2-1)^2", fun=lambda x: float(((x[s] ** 2 - 1) ** 2).sum()), d=200, constraint=Sparse(5))
+    yield Case(
+        name="(x^2-1)^2",
+        fun=lambda x: float(((x[s] ** 2 - 1) ** 2).sum()),
+        d=200,
+        constraint=Sparse(5),
+    )
     yield Case(name="half integer", fun=half_integer(300, 5, seed), d=300, constraint=Sparse(5))
-    yield Case(name="0-1 error", fun=zero_one_error(100, 5, 2000, seed), d=100, constraint=Sparse(5), goal=0.002)
+    yield Case(
+        name="0-1 error",
+        fun=zero_one_error(100, 5, 2000, seed),
+        d=100,
+        constraint=Sparse(5),
+        goal=0.002,
+    )
     for name in ("auc", "f1", "error"):
         yield metric(name, "breast_cancer", 5)
     for core in (rastrigin, ackley, griewank):
         for rotated in (False, True):
             yield Case(
                 name=core.__name__ + (" rotated" if rotated else ""),
-                fun=hidden(core, 5, 100, seed, rotated=rotated), d=100, constraint=Sparse(5),
+                fun=hidden(core, 5, 100, seed, rotated=rotated),
+                d=100,
+                constraint=Sparse(5),
             )
-    for name, weights in (("cigar", [1, 1e6, 1e6, 1e6, 1e6]), ("ellipsoid", 10.0 ** np.array([0, 1.5, 3, 4.5, 6]))):
+    for name, weights in (
+        ("cigar", [1, 1e6, 1e6, 1e6, 1e6]),
+        ("ellipsoid", 10.0 ** np.array([0, 1.5, 3, 4.5, 6])),
+    ):
         w = np.asarray(weights)
         yield Case(
-            name=f"{name} rotated", fun=hidden(lambda z, w=w: float(w @ z**2), 5, 100, seed, rotated=True),
-            d=100, constraint=Sparse(5),
+            name=f"{name} rotated",
+            fun=hidden(lambda z, w=w: float(w @ z**2), 5, 100, seed, rotated=True),
+            d=100,
+            constraint=Sparse(5),
         )
     yield in_box("ackley5 box", lambda z: ackley(z), 5, 100, seed, (-5, 10))
     yield in_box("levy4 box", levy, 4, 100, seed, (-10, 10))
@@ -268,29 +304,43 @@ def held_out(seed: int) -> Iterator[Case]:
     s = np.flatnonzero(t)
     huber = lambda z: float((np.sqrt(1 + z**2) - 1).sum())  # noqa: E731
     for name, unit in (
-        ("1", 1.0), ("1e-5", 1e-5), ("1e6", 1e6),
-        ("1e+-2", 10 ** rng.uniform(-2, 2, 700)), ("1e+-3", 10 ** rng.uniform(-3, 3, 700)),
+        ("1", 1.0),
+        ("1e-5", 1e-5),
+        ("1e6", 1e6),
+        ("1e+-2", 10 ** rng.uniform(-2, 2, 700)),
+        ("1e+-3", 10 ** rng.uniform(-3, 3, 700)),
     ):
         yield Case(
-            name=f"pseudo-Huber, units {name}", fun=lambda x, u=unit: huber(x / u - t), d=700,
+            name=f"pseudo-Huber, units {name}",
+            fun=lambda x, u=unit: huber(x / u - t),
+            d=700,
             constraint=Sparse(6),
         )
     width = 10 ** rng.uniform(-6, 6, 500)
     inner = sparse_target(500, 7, seed, 0.1, 0.9)
     yield Case(
         name="log-cosh in a box, widths 1e+-6",
-        fun=lambda x: float(np.log(np.cosh(4 * (x / width - inner))).sum()), d=500,
+        fun=lambda x: float(np.log(np.cosh(4 * (x / width - inner))).sum()),
+        d=500,
         constraint=SparseBox(7, -width, width),
     )
     yield Case(
         name="log, undefined below -1",
-        fun=lambda x: float(((np.log(x[s] + 3.0) - np.log(t[s] + 3.0)) ** 2).sum()) if (x > -3).all() else math.nan,
-        d=700, constraint=Sparse(6),
+        fun=lambda x: (
+            float(((np.log(x[s] + 3.0) - np.log(t[s] + 3.0)) ** 2).sum())
+            if (x > -3).all()
+            else math.nan
+        ),
+        d=700,
+        constraint=Sparse(6),
     )
     b = np.abs(sparse_target(400, 6, seed, 0.5, 3.0))
     yield Case(
-        name="square-root kink", fun=lambda x: float(np.abs(np.sqrt(np.abs(x)) - np.sqrt(b)).sum()),
-        d=400, constraint=Sparse(6), goal=1e-3,
+        name="square-root kink",
+        fun=lambda x: float(np.abs(np.sqrt(np.abs(x)) - np.sqrt(b)).sum()),
+        d=400,
+        constraint=Sparse(6),
+        goal=1e-3,
     )
     target = np.zeros(150)
     target[rng.choice(150, 4, replace=False)] = rng.integers(2, 9, 4)
@@ -298,35 +348,58 @@ def held_out(seed: int) -> Iterator[Case]:
     mix = mix @ mix.T / 150 + np.eye(150)
     yield Case(
         name="integers, correlated",
-        fun=lambda x: float((np.rint(x) - target) @ mix @ (np.rint(x) - target)), d=150, constraint=Sparse(4),
+        fun=lambda x: float((np.rint(x) - target) @ mix @ (np.rint(x) - target)),
+        d=150,
+        constraint=Sparse(4),
     )
     yield Case(
-        name="max of two", fun=lambda x: float(np.abs(x[s] - t[s]).max() + 0.1 * np.abs(x).sum()), d=700,
-        constraint=Sparse(6), best=float(0.1 * np.abs(t).sum()), goal=1e-2,
+        name="max of two",
+        fun=lambda x: float(np.abs(x[s] - t[s]).max() + 0.1 * np.abs(x).sum()),
+        d=700,
+        constraint=Sparse(6),
+        best=float(0.1 * np.abs(t).sum()),
+        goal=1e-2,
     )
     yield Case(
-        name="triple product", fun=lambda x: float((x[s[0]] * x[s[1]] * x[s[2]] - 1) ** 2 + ((x[s[3:]] - 1) ** 2).sum()),
-        d=700, constraint=Sparse(6),
+        name="triple product",
+        fun=lambda x: float((x[s[0]] * x[s[1]] * x[s[2]] - 1) ** 2 + ((x[s[3:]] - 1) ** 2).sum()),
+        d=700,
+        constraint=Sparse(6),
     )
     yield Case(
-        name="rounded to 2 digits", fun=lambda x: round(huber(x - t), 2), d=700, constraint=Sparse(6), goal=0.02,
+        name="rounded to 2 digits",
+        fun=lambda x: round(huber(x - t), 2),
+        d=700,
+        constraint=Sparse(6),
+        goal=0.02,
     )
     yield metric("auc", "wine", 3)
     yield metric("error", "wine", 3)
     yield metric("f1", "digits", 5)
-    for core, m, d, rotated in ((styblinski, 6, 200, False), (rastrigin, 4, 300, True), (ackley, 8, 300, False), (rosenbrock, 4, 60, False)):
+    for core, m, d, rotated in (
+        (styblinski, 6, 200, False),
+        (rastrigin, 4, 300, True),
+        (ackley, 8, 300, False),
+        (rosenbrock, 4, 60, False),
+    ):
         yield Case(
             name=core.__name__ + (" rotated" if rotated else "") + f" k={m} d={d}",
-            fun=hidden(core, m, d, seed, rotated=rotated), d=d, constraint=Sparse(m),
+            fun=hidden(core, m, d, seed, rotated=rotated),
+            d=d,
+            constraint=Sparse(m),
             goal=1e-3 if core is styblinski else 1e-6,
         )
     w = 10.0 ** np.linspace(0, 5, 6)
     yield Case(
-        name="discus rotated k=6", fun=hidden(lambda z: float(w[::-1] @ z**2), 6, 150, seed, rotated=True),
-        d=150, constraint=Sparse(6),
+        name="discus rotated k=6",
+        fun=hidden(lambda z: float(w[::-1] @ z**2), 6, 150, seed, rotated=True),
+        d=150,
+        constraint=Sparse(6),
     )
     yield in_box("schwefel4 box", schwefel, 4, 100, seed, (-500, 500))
-    yield in_box("michalewicz5 box", lambda z: michalewicz(z) + 4.687658, 5, 100, seed, (0, math.pi))
+    yield in_box(
+        "michalewicz5 box", lambda z: michalewicz(z) + 4.687658, 5, 100, seed, (0, math.pi)
+    )
     yield in_box("hartmann6 box", lambda z: hartmann(z) + 3.32237, 6, 1000, seed, (0, 1))
 
 
@@ -349,13 +422,22 @@ def run(case: Case, method: str, seed: int) -> dict[str, Any]:
 
     begun = time.process_time()
     result = szoht.minimize(
-        fun, np.zeros(case.d), constraint=case.constraint, method=method, max_queries=case.budget,
-        rng=seed, on_error="skip",
+        fun,
+        np.zeros(case.d),
+        constraint=case.constraint,
+        method=method,
+        max_queries=case.budget,
+        rng=seed,
+        on_error="skip",
     )
     seconds = time.process_time() - begun
     return {
-        "gap": best - case.best, "reached": reached, "queries": queries, "outside": outside,
-        "status": result.status.name, "seconds": seconds,
+        "gap": best - case.best,
+        "reached": reached,
+        "queries": queries,
+        "outside": outside,
+        "status": result.status.name,
+        "seconds": seconds,
     }
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from szoht import Status, minimize
-from szoht.algorithms.automatic import AutoPath
-from szoht.algorithms.automatic.path import find_knee
-from szoht.algorithms.automatic.samples import first_size, part, sizes
+from szoht.algorithms.auto import AutoPath
+from szoht.algorithms.auto.path import find_knee
+from szoht.algorithms.auto.samples import first_size, part, sizes
 from szoht.core.algorithm import PathPoint
 
 
@@ -68,7 +68,7 @@ def test_parts_grow_up_to_the_whole():
     assert np.array_equal(part(3, 100, 100), np.arange(100))
 
 
-def test_seeds_are_fresh_in_every_plan_and_shared_within_it():
+def test_a_seed_never_comes_back():
     y = np.zeros(200)
     y[[4, 100]] = [1.0, -1.0]
     seeds = []
@@ -84,8 +84,7 @@ def test_seeds_are_fresh_in_every_plan_and_shared_within_it():
     assert np.array_equal(result.support, [4, 100])
     assert ((result.x - y) ** 2).sum() < 0.01
     runs = 1 + np.count_nonzero(np.diff(seeds))
-    assert len(set(seeds)) == runs  # a seed never comes back
-    assert 10 < runs < len(seeds) / 2  # and serves many points
+    assert len(set(seeds)) == runs > 10  # a seed never comes back
 
 
 def test_without_k_the_knee_is_found():

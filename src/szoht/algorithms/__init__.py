@@ -1,6 +1,6 @@
 """Named algorithms: each a docstring with its update equation, and a composition of parts."""
 
-from szoht.algorithms.automatic import auto
+from szoht.algorithms.auto import auto
 from szoht.algorithms.hzo_ht import hzo_ht
 from szoht.algorithms.iht import iht, stoiht
 from szoht.algorithms.momentum_szoht import momentum_szoht

@@ -5,8 +5,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from szoht.algorithms.auto import auto as auto2
-from szoht.algorithms.automatic import auto
+from szoht.algorithms.auto import auto
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.hzo_ht import hzo_ht
 from szoht.algorithms.iht import iht, stoiht
@@ -35,7 +34,6 @@ __all__ = ["METHODS", "REVISIONS", "build", "revision"]
 METHODS: dict[str, Callable[..., Algorithm]] = {
     "ada_zoro": ada_zoro,
     "auto": auto,
-    "auto2": auto2,
     "corner_search": corner_search,
     "hzo_ht": hzo_ht,
     "iht": iht,
@@ -55,7 +53,7 @@ METHODS: dict[str, Callable[..., Algorithm]] = {
     "zscg": zscg,
 }
 
-REVISIONS: dict[str, int] = {"auto": 1, "auto_path": 1}
+REVISIONS: dict[str, int] = {"auto": 2, "auto_path": 2}
 """Of algorithms and their parts, by the names under which they are stored; 1 if not listed.
 
 Raise the number with every change after which the same seed asks other points: stored runs of the
@@ -90,7 +88,7 @@ def build(
             f"`method` must be the name of a method, or an algorithm; got method={method!r}."
             f"{_suggestion(method, METHODS)} The names are {known}."
         )
-    if method in ("auto", "auto2") and isinstance(x0, SparseVector):
+    if method == "auto" and isinstance(x0, SparseVector):
         method = "sketch_ht"  # what `auto` measures is as long as x is; this is not
     factory = METHODS[method]
     accepted = inspect.signature(factory).parameters

@@ -19,8 +19,8 @@ __all__ = ["belongs", "find_class", "name_of", "new_field"]
 
 PATHS: Mapping[str, Mapping[str, str]] = {
     "Algorithm": {
-        "auto": "szoht.algorithms.automatic.solver:Auto",
-        "auto_path": "szoht.algorithms.automatic.path:AutoPath",
+        "auto": "szoht.algorithms.auto.solver:Auto",
+        "auto_path": "szoht.algorithms.auto.path:AutoPath",
         "composite": "szoht.algorithms.composite:Composite",
         "corner_search": "szoht.algorithms.vertex.corner_search:CornerSearch",
         "sparse_rs": "szoht.algorithms.vertex.sparse_rs:SparseRS",

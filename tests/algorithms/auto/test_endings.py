@@ -9,7 +9,7 @@ import pytest
 from szoht import SparseBox, minimize
 from szoht.result import Status
 
-METHOD = "auto2"
+METHOD = "auto"
 D, K = 60, 3
 
 _rng = np.random.default_rng(3)

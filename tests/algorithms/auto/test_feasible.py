@@ -6,7 +6,7 @@ import pytest
 from szoht import SparseBox, minimize
 from szoht.types import Vector
 
-METHOD = "auto2"
+METHOD = "auto"
 
 
 def _random_box(rng: np.random.Generator, d: int) -> tuple[Vector, Vector]:

@@ -40,6 +40,9 @@ ON_SUPPORT = (
 )
 """Moves that keep the support: a gain by one of them means that there are several minima."""
 
+SMOOTH_TURNS = 4
+"""Moves, those over supports, that are due where all restarts came back to the same value."""
+
 
 class Landscape(enum.Enum):
     """What restarts around the answer have shown."""
@@ -138,7 +141,14 @@ class _Search:
         least = (8 if self.landscape is Landscape.SMOOTH else 16) * n
         return min(max(least, 0.05 * self.context.spent), 100 * n)
 
-    def solve(self, support: Indices, start: Point, allowance: float, scale: float = 1.0, smallest: float = 1e-9) -> Steps[Point]:
+    def solve(
+        self,
+        support: Indices,
+        start: Point,
+        allowance: float,
+        scale: float = 1.0,
+        smallest: float = 1e-9,
+    ) -> Steps[Point]:
         face = self.face(support, allowance)
         solution = yield from minimize_robustly(
             face, start, scale * self.unit[support], self.state.noise, smallest=smallest
@@ -183,11 +193,11 @@ class _Search:
         look = yield from binary_look(
             context, self.incumbent, self.unit, amplitude, math.ceil(2 * self.look)
         )
-        if not look.error < 0.5 or not look.order.size:
+        if not look.error < 0.5:
             return
         before = self.incumbent
         wide = np.union1d(before.support, look.order[: 2 * k])
-        if wide.size == before.support.size:
+        if wide.size == before.support.size:  # long probes, too, are explained by the support
             self.certified = look.error < 0.01
             return
         context.explain(f"0/1 probes over {amplitude:g} units point out {look.order[:k]}.")
@@ -503,7 +513,6 @@ class _Search:
             return over_supports | on_support
         return on_support | over_supports
 
-
     @property
     def order(self) -> list[str]:
         """The names of the moves in the order of their turns.
@@ -551,7 +560,9 @@ def _take_turns(search: _Search) -> Steps[None]:
     context, turn, screened = search.context, 0, search.context.spent
     while True:
         names = search.order
-        if turn >= len(names) and search.impatient:
+        smooth = search.landscape is Landscape.SMOOTH and not search.few
+        due = SMOOTH_TURNS if smooth else len(names)
+        if turn >= due and search.impatient:
             break
         if search.is_far:
             _end(search, Ending.UNBOUNDED)

@@ -78,7 +78,7 @@ class AutoPath(GeneratorAlgorithm):
     operator: Identity = field(default_factory=Identity)
     seeded: bool = False
     max_queries: int | None = None
-    policy: Policy = field(default_factory=Policy)
+    policy: Policy | None = None
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Take a finite sum as a whole: values for different k must be values of one function."""
@@ -137,9 +137,7 @@ def _up(context: SolverContext, state: SearchState) -> Steps[SearchState]:
         start = yield from _start(context, before)
         memory = SensingMemory(scale=state.memory.scale)
         least = ENOUGH * (first.value - start.value)
-        state = replace(
-            state, point=start, least=least, memory=memory, curvature=None, slopes=None
-        )
+        state = replace(state, point=start, least=least, memory=memory, curvature=None, slopes=None)
         state = yield from descend(context, state, ENOUGH)
         _record(context, k, state.point)
         context.explain(f"k = {k}: f = {state.point.value:.6g}.")

@@ -85,6 +85,8 @@ class Policy:
     """The same is multiplied by this unless all restarts came back to the same value."""
     effort_slopes: float = 3.0
     """The same for the search by slopes, before f is compared over longer distances."""
+    floor_slopes: float = 200.0
+    """Least such queries of the search by slopes: every move has its turn."""
     floor_smooth: float = 10.0
     """Least such queries, per coordinate of the support, where all restarts came back."""
     floor_rough: float = 300.0

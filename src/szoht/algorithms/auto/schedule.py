@@ -62,7 +62,8 @@ def descend(context: SolverContext, state: SearchState, gain_share: float) -> St
         if not gained:
             noise = yield from check_roughness(context, before.point, state.noise)
             # kinks look like noise at one length; but then slopes have led somewhere before
-            if context.first_value - state.point.value <= 100 * noise.sigma * (not noise.exact):
+            gain = context.first_value - state.point.value
+            if not noise.exact and gain <= 100 * noise.sigma:
                 return replace(state, noise=noise)
         if not gained and (state.exact or (state.trusted and coarse) or _is_spent(context)):
             break
@@ -76,7 +77,8 @@ def _is_spent(context: SolverContext) -> bool:
     look = k * (1 + math.log(max(n / k, 1)))
     budget = math.inf if context.budget is None else context.budget
     axes = 1.5 * n if n <= 0.05 * budget else 0.0
-    limit = max(6 * look, axes, context.policy.effort_slopes * context.last_gain)
+    policy = context.policy
+    limit = max(6 * look, axes, policy.effort_slopes * context.last_gain, policy.floor_slopes)
     return context.spent - context.last_gain > limit
 
 
@@ -91,12 +93,7 @@ def search_supports(context: SolverContext, state: SearchState) -> Steps[SearchS
     policy = context.policy
     state = yield from descend(context, state, policy.gain_share)
     failed = 0
-    while (
-        failed < policy.restarts
-        and state.noise.exact
-        and state.exact
-        and not _is_spent(context)
-    ):
+    while failed < policy.restarts and state.noise.exact and state.exact and not _is_spent(context):
         if not state.point.z.any():
             break
         solution = yield from PerturbSupport().propose(context, state)

@@ -174,6 +174,8 @@ def sense(
     yield from sensing.more_signs(policy.checks)
     if sensing.vanishes and not (yield from sensing.lengthen()):
         return _flat(sensing)
+    if _is_worthless(sensing):
+        return _flat(sensing)
     if (yield from _is_even(sensing)):
         return _flat(sensing)
     found = yield from _by_prony(sensing)
@@ -192,7 +194,9 @@ def sense(
 def _few_rows(sensing: _Round) -> Steps[tuple[Slopes, SensingMemory]]:
     """Spend most of a small budget on waves; on part of the coordinates if they are too few."""
     context, k = sensing.context, sensing.structure.degrees_of_freedom
-    moved = not np.array_equal(sensing.structure.base(sensing.point.z, sensing.step), sensing.point.z)
+    moved = not np.array_equal(
+        sensing.structure.base(sensing.point.z, sensing.step), sensing.point.z
+    )
     left = int(context.left)
     rows = left - max(2, left // 4) - moved
     checks = 2 if rows >= 2 * k + 5 else 1
@@ -224,6 +228,15 @@ def _few_rows(sensing: _Round) -> Steps[tuple[Slopes, SensingMemory]]:
     if not guess.support.size:
         return _flat(sensing)
     return _judged(sensing, _recovered(sensing, guess.support, guess.slopes))
+
+
+def _is_worthless(sensing: _Round) -> bool:
+    """Tell whether the first rows show slopes so small that they promise next to nothing."""
+    common = sensing.noise.curvature * sensing.step
+    slope = 3 * float(np.sqrt(np.mean((sensing.measured.slopes - common) ** 2)))
+    gained = abs(sensing.context.first_value - sensing.point.value)
+    gain = 0.5 * sensing.softness * slope**2
+    return gain <= 0.1 * sensing.policy.gain_counted * gained
 
 
 def _is_even(sensing: _Round) -> Steps[bool]:
@@ -283,7 +296,9 @@ def _confirmed(
     if found is None or found[1] > policy.prony_error:
         width = max(1, min(8, n // (8 * k)))
         near = neighbors(rows, np.sort(support), width)
-        guess = matching_pursuit(measured, min(support.size + 2, 2 * k), held_out=n_checks, among=near)
+        guess = matching_pursuit(
+            measured, min(support.size + 2, 2 * k), held_out=n_checks, among=near
+        )
         found = _least_squares(measured, guess.support, n_checks)
     if found is None or found[1] > policy.prony_error:
         return None
@@ -341,9 +356,7 @@ def _by_pursuit(sensing: _Round, enough: float) -> Steps[Slopes | None]:
                 f"{recovery.error:.1e})."
             )
             return _recovered(sensing, recovery.support, recovery.slopes)
-        yield from line_probe(
-            sensing.context, sensing.point, measured.correlate(measured.centered)
-        )
+        yield from line_probe(sensing.context, sensing.point, measured.correlate(measured.centered))
         if measured.size >= enough:
             return None
         yield from sensing.more_signs(max(4, measured.size // 3))
@@ -379,9 +392,7 @@ def _weighed(
 
 def _flat(sensing: _Round) -> tuple[Slopes, SensingMemory]:
     nothing = np.zeros(sensing.point.z.size)
-    sensing.context.explain(
-        f"{sensing.cost} queries: no slope is larger than rounding, or f is even here."
-    )
+    sensing.context.explain(f"{sensing.cost} queries: slopes vanish, or f is even here.")
     none = np.empty(0, dtype=np.intp)
     return Slopes(nothing, none, Confidence.FLAT, sensing.cost), sensing.memory
 
@@ -422,7 +433,9 @@ def _completed(sensing: _Round, values: Vector) -> Steps[None]:
     seen[np.isin(sensing.free, point.support)] = np.inf
     order = np.argsort(seen, kind="stable")
     # fewer unknowns than equations, which are then well posed
-    rest, known = (sensing.free[np.sort(part)] for part in np.split(order, [int(0.8 * measured.size)]))
+    rest, known = (
+        sensing.free[np.sort(part)] for part in np.split(order, [int(0.8 * measured.size)])
+    )
     values[known] = yield from axis_slopes(context, point, known, sensing.noise)
     common = sensing.noise.curvature * sensing.step * measured.common
     y = measured.slopes - common - measured.columns(known) @ values[known]

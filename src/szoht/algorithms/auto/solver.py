@@ -38,7 +38,7 @@ class Auto(GeneratorAlgorithm):
     operator: Sparse | SparseBox
     seeded: bool = False
     max_queries: int | None = None
-    policy: Policy = field(default_factory=Policy)
+    policy: Policy | None = None
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Return the part of a finite sum to begin with."""
@@ -54,13 +54,15 @@ class Auto(GeneratorAlgorithm):
         yield from solve(search)
 
 
-def begin(notebook: Notebook, operator: Sparse | SparseBox, solver: "Auto | AutoPath") -> SolverContext:
+def begin(
+    notebook: Notebook, operator: Sparse | SparseBox, solver: "Auto | AutoPath"
+) -> SolverContext:
     """Return the context of a run."""
     notebook.seeded = solver.seeded
     return SolverContext(
         notebook=notebook,
         structure=structure_of(operator, notebook.x.size),
-        policy=solver.policy,
+        policy=solver.policy or Policy(),
         budget=solver.max_queries,
     )
 

@@ -104,7 +104,9 @@ def matching_pursuit(
             scores = np.abs(residual @ candidates)
             scores[np.isin(among, support)] = 0.0
         count = min(per_pass, most - len(support), scores.size)
-        best = np.argpartition(-scores, count - 1)[:count] if count < scores.size else np.arange(count)
+        best = (
+            np.argpartition(-scores, count - 1)[:count] if count < scores.size else np.arange(count)
+        )
         best = best[scores[best] > 0]
         if best.size == 0:
             break

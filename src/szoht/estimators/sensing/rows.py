@@ -206,9 +206,7 @@ class FourierRows:
         last = self._last
         if frequency not in last:
             before = last.get(frequency - 1)
-            wave = (
-                self._signs * self._phase**frequency if before is None else before * self._phase
-            )
+            wave = self._signs * self._phase**frequency if before is None else before * self._phase
             last.clear()
             last[frequency] = wave
         return last[frequency]

@@ -65,7 +65,9 @@ class ExtendAndPrune:
         accuracy = policy.accuracy_narrow if steps > WIDE_STEPS else policy.accuracy_wide
         goal = Goal(steps=max(WIDE_STEPS, steps), accuracy=accuracy)
         slopes = state.known_slopes(support)
-        return (yield from minimize_on(context, state.point, support, state.noise, goal, slopes=slopes))
+        return (
+            yield from minimize_on(context, state.point, support, state.noise, goal, slopes=slopes)
+        )
 
 
 def keep_only(

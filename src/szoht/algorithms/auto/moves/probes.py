@@ -52,6 +52,8 @@ def _explained(moved: Vector, values: Vector, most: int) -> BinaryLook:
     columns = columns / np.where(norms < 1e-12, np.inf, norms)
     residual = values[:used] - values[:used].mean()
     size = float(np.linalg.norm(residual))
+    if size <= 1e-9 * float(np.linalg.norm(values[:used])):
+        return BinaryLook(np.empty(0, dtype=np.intp), 0.0)  # no coordinate stands out
     chosen: list[int] = []
     basis = np.zeros((0, used))
     for _ in range(min(most, used - 2)):

@@ -149,6 +149,8 @@ class NoisySearch:
                 self.explain("no coordinate outside the support is significant.")
                 return
             wide = np.union1d(self.support, self._select(sensed, first=number == 0))
+            if not wide.size:
+                return  # nothing stands out of the noise
             gained = yield from self._solve(wide, sensed, first=number == 0)
             length = FARTHEST * sensed.length if self.low_noise else _long_only(sensed.length)
             stalled = 0 if gained else stalled + 1

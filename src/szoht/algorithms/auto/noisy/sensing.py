@@ -58,6 +58,13 @@ class Sensed:
         return self.length <= STRETCH * FIRST_LENGTH and self.recovery.signal >= needed
 
 
+CLEAR = 0.95
+"""Share of the variance of probes that is not noise, from which on they count as clear."""
+
+DENSE_LOOKS = 12.0
+"""Values that a round may spend on a gradient that is not sparse, in units of k (1 + log(d / k))."""
+
+
 def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sensed]:
     """Probe until the slopes are sure, or until ``cap`` values are spent."""
     start, is_new = probes.values.left(), probes.y.size == 0
@@ -70,7 +77,9 @@ def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sen
         found, sure = _analyze(probes)
         spent = start - probes.values.left()
         broke = probes.values.affordable(FEWEST) < FEWEST
-        if (sure and spent > 0) or spent >= cap or broke or found.rows < FEWEST:
+        # a dense gradient: more rows would tell little more than the next round will
+        dense = found.signal >= CLEAR and spent >= DENSE_LOOKS * _look(probes)
+        if (sure and spent > 0) or spent >= cap or broke or dense or found.rows < FEWEST:
             return Sensed(
                 recovery=found, sure=sure, length=probes.length, noise=probes.noise, cost=spent
             )

@@ -198,9 +198,7 @@ def _stuck(problem: _Problem, point: Point, slopes: Vector) -> Mask:
     return stuck
 
 
-def _direction(
-    problem: _Problem, point: Point, slopes: Vector, inverse: Vector | None
-) -> Vector:
+def _direction(problem: _Problem, point: Point, slopes: Vector, inverse: Vector | None) -> Vector:
     """Return the quasi-Newton step of the coordinates that are free, or the first step."""
     free = np.flatnonzero(~_stuck(problem, point, slopes))
     direction = np.zeros(slopes.size)
@@ -219,9 +217,7 @@ def _direction(
     return direction
 
 
-def _line_search(
-    problem: _Problem, point: Point, direction: Vector, slope: float
-) -> Steps[Point]:
+def _line_search(problem: _Problem, point: Point, direction: Vector, slope: float) -> Steps[Point]:
     """Follow parabolas through f, its slope and the last trial, along the projected path."""
     length = last = _room(problem, point, direction)
     length, best = min(1.0, length), point
@@ -298,9 +294,7 @@ def _needs_diagonal(problem: _Problem, slopes: Vector) -> bool:
 def _diagonal(problem: _Problem, point: Point, slopes: Vector) -> Steps[Vector | None]:
     """Measure the curvature along each axis over a length that promises the same gain for all."""
     noise, context = problem.noise, problem.context
-    gain = max(
-        noise.slope**2 / (4 * abs(noise.curvature)), 1e6 * ROUNDING * abs(point.value)
-    )
+    gain = max(noise.slope**2 / (4 * abs(noise.curvature)), 1e6 * ROUNDING * abs(point.value))
     with np.errstate(divide="ignore", over="ignore"):
         steps = np.where(slopes == 0, 0.0, -gain / np.where(slopes == 0, 1.0, slopes))
     z = point.z[problem.support]

@@ -35,9 +35,7 @@ def random_population(
     return (yield from _measured(face, face.clip(points)))
 
 
-def evolve(
-    face: Face, population: Population, generator: np.random.Generator
-) -> Steps[Population]:
+def evolve(face: Face, population: Population, generator: np.random.Generator) -> Steps[Population]:
     """Run generations until the allowance of the face is spent.
 
     Half of the trials start from a random member, the others between a member and the best.

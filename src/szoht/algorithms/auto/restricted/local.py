@@ -39,9 +39,7 @@ def minimize_robustly(
     if here.value - better.value > 1e-9 * gained + 1e-14 * abs(here.value):
         generator = context.generator()
         first = 0.3 * 10 ** generator.uniform(-0.3, 0.3)  # no lattice of halves and doubles
-        better = yield from pattern_search(
-            face, better, first * unit, generator, smallest=smallest
-        )
+        better = yield from pattern_search(face, better, first * unit, generator, smallest=smallest)
     if not better.value < solution.point.value:
         return solution
     return Solution(face.point(better), None)
