@@ -384,7 +384,7 @@ def rsm(problem: Problem, f: Function, budget: int, seed: int) -> Answer:
     return Answer(x, nfev=2 * (budget // 4) + 2 * n)
 
 
-SOLVERS: dict[str, Solver] = {"auto2": library("auto2"), "auto": library("auto"), "rsm": rsm}
+SOLVERS: dict[str, Solver] = {"auto": library("auto"), "rsm": rsm}
 
 
 # --- cases -------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def wave(x, w):
 
 def solve(f, seed=0, budget=600, **limits):
     limits = limits or {"k": K}
-    return minimize(f, np.zeros(D), method="auto2", max_queries=budget, rng=seed, **limits)
+    return minimize(f, np.zeros(D), method="auto", max_queries=budget, rng=seed, **limits)
 
 
 def gap(result):
@@ -135,7 +135,7 @@ def test_failing_points_do_no_harm():
             return math.nan
         return quadratic(x) + 0.02 * F0 * rng.standard_normal()
 
-    result = minimize(f, np.zeros(D), k=K, method="auto2", max_queries=800, rng=0, on_error="skip")
+    result = minimize(f, np.zeros(D), k=K, method="auto", max_queries=800, rng=0, on_error="skip")
     assert gap(result) < 0.05
 
 
