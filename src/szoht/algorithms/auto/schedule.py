@@ -13,7 +13,7 @@ from szoht.algorithms.auto.moves.perturb import PerturbSupport
 from szoht.algorithms.auto.moves.swap import Swap
 from szoht.algorithms.auto.noise import check_roughness
 from szoht.algorithms.auto.records import Steps
-from szoht.algorithms.auto.sensing import sense
+from szoht.algorithms.auto.sensing import Gradient, sense
 from szoht.algorithms.auto.state import SearchState
 
 __all__ = ["descend", "search_supports"]
@@ -42,6 +42,10 @@ def descend(context: SolverContext, state: SearchState, gain_share: float) -> St
         state = replace(state, slopes=slopes, memory=memory)
         if state.flat:
             break
+        if memory.gradient is not Gradient.SPARSE:
+            noise = yield from check_roughness(context, state.point, state.noise)
+            if not noise.exact:
+                return replace(state, noise=noise)
         before = state
         moves = _moves(context, state)
         for i in sorted(range(len(moves)), key=lambda i: (i != favorite, i)):
@@ -58,7 +62,8 @@ def descend(context: SolverContext, state: SearchState, gain_share: float) -> St
         if not gained:
             noise = yield from check_roughness(context, before.point, state.noise)
             # kinks look like noise at one length; but then slopes have led somewhere before
-            if context.first_value - state.point.value <= 100 * noise.sigma * (not noise.exact):
+            gain = context.first_value - state.point.value
+            if not noise.exact and gain <= 100 * noise.sigma:
                 return replace(state, noise=noise)
         if not gained and (state.exact or (state.trusted and coarse) or _is_spent(context)):
             break

@@ -174,6 +174,8 @@ def sense(
     yield from sensing.more_signs(policy.checks)
     if sensing.vanishes and not (yield from sensing.lengthen()):
         return _flat(sensing)
+    if _is_worthless(sensing):
+        return _flat(sensing)
     if (yield from _is_even(sensing)):
         return _flat(sensing)
     found = yield from _by_prony(sensing)
@@ -226,6 +228,15 @@ def _few_rows(sensing: _Round) -> Steps[tuple[Slopes, SensingMemory]]:
     if not guess.support.size:
         return _flat(sensing)
     return _judged(sensing, _recovered(sensing, guess.support, guess.slopes))
+
+
+def _is_worthless(sensing: _Round) -> bool:
+    """Tell whether the first rows show slopes so small that they promise next to nothing."""
+    common = sensing.noise.curvature * sensing.step
+    slope = 3 * float(np.sqrt(np.mean((sensing.measured.slopes - common) ** 2)))
+    gained = abs(sensing.context.first_value - sensing.point.value)
+    gain = 0.5 * sensing.softness * slope**2
+    return gain <= 0.1 * sensing.policy.gain_counted * gained
 
 
 def _is_even(sensing: _Round) -> Steps[bool]:
@@ -381,9 +392,7 @@ def _weighed(
 
 def _flat(sensing: _Round) -> tuple[Slopes, SensingMemory]:
     nothing = np.zeros(sensing.point.z.size)
-    sensing.context.explain(
-        f"{sensing.cost} queries: no slope is larger than rounding, or f is even here."
-    )
+    sensing.context.explain(f"{sensing.cost} queries: slopes vanish, or f is even here.")
     none = np.empty(0, dtype=np.intp)
     return Slopes(nothing, none, Confidence.FLAT, sensing.cost), sensing.memory
 
