@@ -111,7 +111,7 @@ def test_odd_functions_are_solved(name):
 
 def test_a_function_that_mostly_fails_says_so():
     result = run(raises_elsewhere, max_queries=500)
-    assert not (result.status is Status.CONVERGED)
+    assert result.status is not Status.CONVERGED
 
 
 def test_a_function_that_fails_at_random_is_still_lowered():

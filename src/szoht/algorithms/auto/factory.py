@@ -1,10 +1,10 @@
 """`auto`: the solver that needs no tuning."""
 
-from szoht.core.algorithm import Algorithm
 from szoht.algorithms.auto.path import AutoPath
 from szoht.algorithms.auto.solver import Auto
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.szoht import szoht
+from szoht.core.algorithm import Algorithm
 from szoht.operators import Operator, Sparse, SparseBox
 from szoht.samplers import Full, Sampler, Seeds
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from szoht.core.algorithm import Measured, PathPoint, State
 from szoht.algorithms.auto.context import BudgetSpentError, SolverContext
 from szoht.algorithms.auto.moves.join import drop_least
 from szoht.algorithms.auto.noise import estimate_noise
@@ -19,9 +18,10 @@ from szoht.algorithms.auto.sensing import SensingMemory
 from szoht.algorithms.auto.solver import begin
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.units import find_units
-from szoht.operators import Identity, Sparse
 from szoht.algorithms.generator import GeneratorAlgorithm
 from szoht.algorithms.generator import SolverContext as Notebook
+from szoht.core.algorithm import Measured, PathPoint, State
+from szoht.operators import Identity, Sparse
 from szoht.types import Sample
 
 __all__ = ["AutoPath", "find_knee"]

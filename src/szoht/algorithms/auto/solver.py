@@ -1,12 +1,11 @@
 """The default solver: noise -> loop { sense -> propose -> solve -> accept } -> restart or end."""
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from szoht.core.algorithm import Ending
 from szoht.algorithms.auto.context import BudgetSpentError, SolverContext
 from szoht.algorithms.auto.global_search import search_globally, spend_rest
 from szoht.algorithms.auto.noise import estimate_noise, solve_noisy
@@ -17,9 +16,10 @@ from szoht.algorithms.auto.schedule import descend, search_supports
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structures import structure_of
 from szoht.algorithms.auto.units import find_units
-from szoht.operators import Sparse, SparseBox
 from szoht.algorithms.generator import GeneratorAlgorithm
 from szoht.algorithms.generator import SolverContext as Notebook
+from szoht.core.algorithm import Ending
+from szoht.operators import Sparse, SparseBox
 from szoht.types import Sample
 
 if TYPE_CHECKING:

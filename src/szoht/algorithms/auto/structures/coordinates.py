@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from szoht.core.validation import frozen
 from szoht.algorithms.auto.records import Curvature
+from szoht.core.validation import frozen
 from szoht.operators import Sparse, SparseBox
 from szoht.operators.base import largest
 from szoht.types import Indices, Vector
