@@ -43,8 +43,8 @@ class Evidence:
 
     ``noise`` is the kind of noise that was found and ``noise_level`` the standard deviation of one
     value; ``slopes`` says how slopes were measured at the answer, ``slope_ratio`` the largest
-    one that was left, relative to the largest one seen; ``lengths`` are the distances over which f was
-    compared, in the solver's units; ``tried`` counts the moves that gained nothing since
+    one that was left, relative to the largest one seen; ``lengths`` are the distances over which f
+    was compared, in the solver's units; ``tried`` counts the moves that gained nothing since
     the last gain, by name, and ``restarts`` how many of them ended at the same value.
     """
 

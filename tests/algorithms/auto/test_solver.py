@@ -408,7 +408,7 @@ def test_mixed_units_are_no_obstacle(decades):
 
 @pytest.mark.parametrize("factor", [1e-12, 1e12])
 def test_the_size_of_f_does_not_matter(factor):
-    f, y = sparse_quadratic(300)
+    f, _ = sparse_quadratic(300)
     plain, scaled = (
         minimize(lambda x, c=c: c * float(f(x)), np.zeros(300), k=5, target=1e-6 * c, rng=0)
         for c in (1.0, factor)

@@ -40,6 +40,12 @@ ON_SUPPORT = (
 )
 """Moves that keep the support: a gain by one of them means that there are several minima."""
 
+BELIEVED, CERTAIN = 0.5, 0.01
+"""Relative errors up to which 0/1 probes are believed, and taken for proof."""
+
+SWAPPED = 0.3
+"""Share of the steps of a sparse random search that change the support."""
+
 SMOOTH_TURNS = 4
 """Moves, those over supports, that are due where all restarts came back to the same value."""
 
@@ -136,7 +142,7 @@ class _Search:
         return Face(self.context, support, self.context.spent + allowance)
 
     def slice(self) -> float:
-        """Queries of one turn of a move."""
+        """Return the queries of one turn of a move."""
         n = max(1, self.support.size)
         least = (8 if self.landscape is Landscape.SMOOTH else 16) * n
         return min(max(least, 0.05 * self.context.spent), 100 * n)
@@ -193,17 +199,17 @@ class _Search:
         look = yield from binary_look(
             context, self.incumbent, self.unit, amplitude, math.ceil(2 * self.look)
         )
-        if not look.error < 0.5:
+        if not look.error < BELIEVED:
             return
         before = self.incumbent
         wide = np.union1d(before.support, look.order[: 2 * k])
         if wide.size == before.support.size:  # long probes, too, are explained by the support
-            self.certified = look.error < 0.01
+            self.certified = look.error < CERTAIN
             return
         context.explain(f"0/1 probes over {amplitude:g} units point out {look.order[:k]}.")
         self.scores[look.order] = np.maximum(self.scores[look.order], 1.0)
         yield from self.extend(wide)
-        if look.error < 0.01 and self.incumbent.value < before.value:
+        if look.error < CERTAIN and self.incumbent.value < before.value:
             support = self.support
             yield from self.solve(support, self.incumbent, 60 * support.size)
 
@@ -310,7 +316,7 @@ class _Search:
         yield from self.solve(support, self.incumbent, 100 * support.size)
 
     def classify(self, starts: int = 3) -> Steps[None]:
-        """Restart BFGS around the answer: one minimum, several, or no descent at all?"""
+        """Restart BFGS around the answer, to tell one minimum, several, and no descent apart."""
         context, support = self.context, self.support
         if not self.state.noise.exact:
             self.landscape = Landscape.ROUGH
@@ -342,7 +348,7 @@ class _Search:
         context, support = self.context, self.support
         generator, unit, n = context.generator(), self.unit[self.support], self.support.size
         length = 10 ** generator.uniform(-2, 0.5)
-        moved = generator.random(n) < (1.0 if generator.random() < 0.5 else 1.5 / n)
+        moved = generator.random(n) < (1.0 if generator.integers(2) else 1.5 / n)
         moved[generator.integers(n)] = True
         face = self.face(support, self.slice())
         here = self.incumbent.z[support]
@@ -422,7 +428,7 @@ class _Search:
         return np.sort(chosen)
 
     def join(self) -> Steps[None]:
-        """Some random coordinates join, solve, prune."""
+        """Let some random coordinates join, solve, prune."""
         k = self.context.structure.size
         here = self.incumbent.support
         count = int(self.context.generator().integers(1, k + 1))
@@ -438,7 +444,7 @@ class _Search:
         if not support.size:
             return
         out = int(generator.choice(support))
-        if generator.random() < 0.5:
+        if generator.integers(2):
             changes = yield from context.axis_differences(here, support, -here.z[support])
             out = int(support[np.argmin(np.where(np.isfinite(changes), changes, math.inf))])
         new = self.random_support(1, support)
@@ -458,7 +464,7 @@ class _Search:
         while context.spent < stop:
             z = here.z.copy()
             support = np.flatnonzero(z)
-            if generator.random() < 0.3 or support.size < structure.size:
+            if generator.random() < SWAPPED or support.size < structure.size:
                 if support.size >= structure.size:
                     z[generator.choice(support)] = 0.0
                 i = int(generator.choice(self.pool))
@@ -470,7 +476,7 @@ class _Search:
             here = trial if trial.value <= here.value else here
 
     def perturb(self) -> Steps[None]:
-        """Iterated local search over supports by slopes: perturb and descend."""
+        """Search locally over supports by slopes, again and again: perturb and descend."""
         state = replace(self.state, point=self.incumbent)
         if state.slopes is None or not state.point.z.any() or not state.noise.exact:
             return

@@ -23,7 +23,7 @@ class Policy:
     first_step_box: float = 0.25
     """First step of a restricted solve, in box widths (0.1 is worse, 0.5 mixed: sensing.md)."""
     short_step_box: float = 0.15
-    """A first step shorter than this, in box widths, may end in a local minimum: long ones follow."""
+    """After a first step shorter than this, in box widths, long ones are tried."""
     long_steps_box: tuple[float, ...] = (0.25, 0.1)
     """Those long steps along the axes, in box widths (which ones hardly matters)."""
     central_factor: float = 100.0

@@ -30,14 +30,21 @@ MOVES: tuple[Move, ...] = (
 )
 
 
-def descend(context: SolverContext, state: SearchState, gain_share: float) -> Steps[SearchState]:
+def descend(  # noqa: C901  (one loop, read from top to bottom)
+    context: SolverContext, state: SearchState, gain_share: float
+) -> Steps[SearchState]:
     """Run rounds { sense -> propose -> solve -> accept } until they gain nothing more."""
     state = replace(state, stalled=0, gain_share=gain_share)
     coarse = gain_share > context.policy.gain_share
     favorite = 0
     while state.stalled < context.policy.stalled_rounds:
         slopes, memory = yield from sense(
-            context, state.point, state.noise, state.memory, state.stalled, state.softness
+            context,
+            state.point,
+            state.noise,
+            state.memory,
+            stalled=state.stalled,
+            softness=state.softness,
         )
         state = replace(state, slopes=slopes, memory=memory)
         if state.flat:

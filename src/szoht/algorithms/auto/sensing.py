@@ -142,11 +142,12 @@ class _Round:
         return largest * self.step <= 30 * self.rounding
 
 
-def sense(
+def sense(  # noqa: C901, PLR0911  (one decision after the other)
     context: SolverContext,
     point: Point,
     noise: NoiseModel,
     memory: SensingMemory,
+    *,
     stalled: int,
     softness: float = math.inf,
 ) -> Steps[tuple[Slopes, SensingMemory]]:
@@ -168,7 +169,7 @@ def sense(
         return (yield from _all_axes(sensing))
     if memory.gradient is Gradient.FILTERED:
         yield from sensing.more_signs(most)
-        return (yield from _filtered(sensing, stalled))
+        return (yield from _filtered(sensing))
     if context.is_small:
         return (yield from _few_rows(sensing))
     yield from sensing.more_signs(policy.checks)
@@ -188,7 +189,7 @@ def sense(
         sensing.memory = replace(memory, gradient=Gradient.DENSE)
         return (yield from _all_axes(sensing))
     yield from sensing.more_signs(most - sensing.measured.size)
-    return (yield from _filtered(sensing, stalled))
+    return (yield from _filtered(sensing))
 
 
 def _few_rows(sensing: _Round) -> Steps[tuple[Slopes, SensingMemory]]:
@@ -201,7 +202,7 @@ def _few_rows(sensing: _Round) -> Steps[tuple[Slopes, SensingMemory]]:
     rows = left - max(2, left // 4) - moved
     checks = 2 if rows >= 2 * k + 5 else 1
     m = min(max(1, (rows - checks - 1) // 2), 2 * k + 2)
-    if rows < 2:
+    if rows <= 1:
         return _flat(sensing)
     if m < k:
         share = min(1.0, max(m - 1, 0.7) / k)
@@ -281,7 +282,9 @@ def _by_prony(sensing: _Round) -> Steps[Slopes | None]:
         yield from line_probe(
             sensing.context, sensing.point, sensing.measured.correlate(sensing.measured.centered)
         )
-        if spectrum.rest > 0.1:  # more coordinates than may stay: waves do not tell them apart
+        if (
+            spectrum.rest > sensing.policy.pursuit_error
+        ):  # more coordinates than may stay: waves do not tell them apart
             return None
     return None
 
@@ -445,7 +448,7 @@ def _completed(sensing: _Round, values: Vector) -> Steps[None]:
         values[rest] = yield from axis_slopes(context, point, rest, sensing.noise)
 
 
-def _filtered(sensing: _Round, stalled: int) -> Steps[tuple[Slopes, SensingMemory]]:
+def _filtered(sensing: _Round) -> Steps[tuple[Slopes, SensingMemory]]:
     """Measure the coordinates that a matched filter points out, twice.
 
     What those in front explain is taken out of the measurements, which makes the others clearer.

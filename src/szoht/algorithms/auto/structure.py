@@ -83,6 +83,10 @@ class Structure(Protocol):
         """Return the same set with another unit for the coordinates whose units are unknown."""
         ...
 
+    def with_size(self, size: int) -> "Structure":
+        """Return the same set with another number of atoms."""
+        ...
+
     def head(self, slopes: Vector, size: int, without: Indices) -> Indices:
         """Return the coordinates of the ``size`` best atoms, some coordinates left out."""
         ...

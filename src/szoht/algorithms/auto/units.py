@@ -1,7 +1,8 @@
-"""Units that nobody gave: over which length does f change, and over which does it curve?"""
+"""Units that nobody gave, from the lengths over which f changes and curves."""
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -28,7 +29,7 @@ CURVED = 0.01, 3.0
 """Curvature is read off where it makes up between these shares of the slope."""
 
 
-def find_units(
+def find_units(  # noqa: PLR0911  (one decision after the other)
     context: SolverContext, start: Point, noise: NoiseModel
 ) -> Steps[tuple[Point, NoiseModel]]:
     """Choose one unit for all coordinates without bounds, such that f curves over about one.
@@ -104,7 +105,9 @@ def _signs(context: SolverContext) -> Vector:
     return signs
 
 
-def _try_lengths(context: SolverContext, start: Point) -> Steps[float | None]:
+def _try_lengths(  # noqa: C901  (two searches, one after the other)
+    context: SolverContext, start: Point
+) -> Steps[float | None]:
     """Look for two lengths over which f is a straight line, then for one over which it curves."""
     structure, signs = context.structure, _signs(context)
     changes: dict[float, float] = {}
@@ -118,7 +121,7 @@ def _try_lengths(context: SolverContext, start: Point) -> Steps[float | None]:
     rounding = 100 * ROUNDING * abs(start.value)
     straight = [
         (a, b)
-        for a, b in zip(LENGTHS, LENGTHS[1:], strict=False)
+        for a, b in pairwise(LENGTHS)
         if abs(changes[a]) > rounding
         and abs(changes[b] / b - changes[a] / a) <= LINEAR * abs(changes[a] / a)
     ]
@@ -160,5 +163,5 @@ def _is_ripple(length: float, changes: dict[float, float]) -> bool:
     beyond = [size for size in beyond if math.isfinite(size)]
     return any(
         after <= 3 * before and max(beyond[i + 1 :], default=0.0) > 10 * max(before, after)
-        for i, (before, after) in enumerate(zip(beyond, beyond[1:], strict=False))
+        for i, (before, after) in enumerate(pairwise(beyond))
     )

@@ -33,7 +33,7 @@ class Spectrum(NamedTuple):
 def prony(rows: FourierRows, slopes: Vector, sparsity: int, noise: float) -> Spectrum:
     """Locate the coordinates of a gradient from its lowest Fourier coefficients.
 
-    With slopes along the rows 0, ..., 2m, ``c_j = y_cos + i y_sin = sum_p a_p exp(i j t_p)``, and the
+    With slopes along the rows 0, ..., 2m, ``c_j = y_cos + i y_sin = sum_p a_p exp(i j t_p)``; the
     Hermitian Toeplitz matrix of the c_j has one non-zero eigenvalue per term if there are at most m
     of them. The angles t_p are eigenvalues of a rotation in its range (ESPRIT: Roy, Kailath 1989).
     ``noise`` is the standard deviation of a slope. ``rest`` is the eigenvalue after the
@@ -102,7 +102,7 @@ def matching_pursuit(
             scores[support] = 0.0
         else:
             scores = np.abs(residual @ candidates)
-            scores[np.isin(among, support)] = 0.0
+            scores[np.isin(np.asarray(among), support)] = 0.0
         count = min(per_pass, most - len(support), scores.size)
         best = (
             np.argpartition(-scores, count - 1)[:count] if count < scores.size else np.arange(count)

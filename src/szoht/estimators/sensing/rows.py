@@ -87,7 +87,7 @@ class SignRows:
     @cached_property
     def _signs(self) -> Vector:
         generator = self.key.generator(Purpose.DIRECTIONS, 1)
-        signs = generator.integers(2, size=self.d) * 2.0 - 1.0
+        signs: Vector = generator.choice(np.array([-1.0, 1.0]), self.d)
         if self.free is not None and self.free.size < self.d:
             mask = np.zeros(self.d)
             mask[self.free] = 1.0
@@ -157,7 +157,8 @@ class FourierRows:
     @cached_property
     def _signs(self) -> Vector:
         generator = self.key.generator(Purpose.DIRECTIONS, 1)
-        return generator.integers(2, size=self.free.size) * 2.0 - 1.0
+        signs: Vector = generator.choice(np.array([-1.0, 1.0]), self.free.size)
+        return signs
 
     @cached_property
     def _phase(self) -> Vector:

@@ -11,6 +11,12 @@ from szoht.types import Indices, Vector
 
 __all__ = ["BinaryLook", "axis_scan", "binary_look"]
 
+FEWEST = 8
+"""Probes with a value below which nothing is concluded."""
+
+TINY = 1e-9
+"""What is smaller than this share is rounding."""
+
 
 class BinaryLook(NamedTuple):
     """Coordinates by size of effect, and the relative error on probes that were not used."""
@@ -39,7 +45,7 @@ def binary_look(
     finite = np.isfinite(values)
     moved = (np.array(points) - point.z)[finite] / np.where(unit > 0, amplitude * unit, 1.0)
     values = values[finite]
-    if values.size < 8:
+    if values.size < FEWEST:
         return BinaryLook(np.empty(0, dtype=np.intp), math.inf)
     return _explained(moved, values, 2 * structure.size)
 
@@ -49,10 +55,10 @@ def _explained(moved: Vector, values: Vector, most: int) -> BinaryLook:
     used = values.size - max(4, values.size // 6)
     columns = moved[:used] - moved[:used].mean(axis=0)
     norms = np.linalg.norm(columns, axis=0)
-    columns = columns / np.where(norms < 1e-12, np.inf, norms)
+    columns = columns / np.where(norms < TINY, np.inf, norms)
     residual = values[:used] - values[:used].mean()
     size = float(np.linalg.norm(residual))
-    if size <= 1e-9 * float(np.linalg.norm(values[:used])):
+    if size <= TINY * float(np.linalg.norm(values[:used])):
         return BinaryLook(np.empty(0, dtype=np.intp), 0.0)  # no coordinate stands out
     chosen: list[int] = []
     basis = np.zeros((0, used))
@@ -66,7 +72,7 @@ def _explained(moved: Vector, values: Vector, most: int) -> BinaryLook:
         for _ in range(2):
             vector -= (basis @ vector) @ basis
         norm = float(np.linalg.norm(vector))
-        if norm < 1e-9:
+        if norm < TINY:
             break
         chosen.append(best)
         basis = np.vstack([basis, vector / norm])

@@ -1,4 +1,4 @@
-"""Group screening: which variables does f depend on at all?
+"""Group screening finds the variables on which f depends at all.
 
 At a dense random base, groups of variables are put back to the incumbent; f changes or not. Exact
 where the other variables have no effect, whatever the shape of f: products, steps, plateaus.
@@ -22,6 +22,9 @@ AMPLITUDES = (1.0, 0.1, 3.0, 0.01)
 QUIET_FOUND = 4
 """Bases that show nothing new before the search for further variables ends."""
 
+FIRST_GROUPS = 8
+"""If so many groups all matter, everything does."""
+
 CHANGED = 1e-12
 """A value is another one if it differs by this share of both."""
 
@@ -42,7 +45,7 @@ def screen(
     found: frozenset[int] = frozenset(),
     quiet_most: int = 40,
 ) -> Steps[Screening]:
-    """Screen at random bases until ``quiet_most`` of them, or 4 once some are found, show nothing."""
+    """Screen at random bases until ``quiet_most`` of them, or 4 later, show nothing new."""
     k = context.structure.size
     known, quiet, trial = set(found), 0.0, -1
     while quiet < (QUIET_FOUND if known else quiet_most):
@@ -104,7 +107,7 @@ def _base(
     return result
 
 
-def _bisect(
+def _bisect(  # noqa: C901  (one walk through a tree of groups)
     context: SolverContext, group: _Group, rest: Indices, known: set[int], most: int
 ) -> Steps[bool]:
     """Add the variables of ``rest`` that matter; False if there are too many of them."""
@@ -114,10 +117,8 @@ def _bisect(
     hits = []
     for i, members in enumerate(groups):
         hits.append((yield from group.matters(members)))
-        if i == 7 and all(hits) and d > 16:
+        if _too_many(hits, d, k, last=i == len(groups) - 1):
             return False
-    if sum(hits) > 0.8 * len(hits) and d > 4 * k:
-        return False
     for members, hit in zip(groups, hits, strict=True):
         stack = [(members, True)] if hit else []
         while stack:
@@ -135,6 +136,13 @@ def _bisect(
             else:
                 stack.append((right, True))
     return True
+
+
+def _too_many(hits: list[bool], d: int, k: int, *, last: bool) -> bool:
+    """Tell whether nearly all groups matter: the first ones, or most of all."""
+    if len(hits) == FIRST_GROUPS and all(hits) and d > 2 * FIRST_GROUPS:
+        return True
+    return last and sum(hits) > 0.8 * len(hits) and d > 4 * k
 
 
 def _sparse_sample(

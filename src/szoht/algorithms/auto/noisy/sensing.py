@@ -63,7 +63,7 @@ CLEAR = 0.95
 """Share of the variance of probes that is not noise, from which on they count as clear."""
 
 DENSE_LOOKS = 12.0
-"""Values that a round may spend on a gradient that is not sparse, in units of k (1 + log(d / k))."""
+"""Values that a round may spend on a dense gradient, in units of k (1 + log(d / k))."""
 
 
 def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sensed]:

@@ -40,9 +40,10 @@ class Goal:
 
     After ``steps`` steps, or when the gradient has shrunk to ``accuracy`` of the first; as soon as
     the quadratic model leaves no hope to get below ``value``, but if ``patient`` not before the
-    first step. ``thorough`` goes on with central differences where forward ones stall. In a finite box
-    ``long_steps`` tries shares of the box where the first step turned out to be short. ``unequal``
-    says that slopes come from sparse recovery: very different ones then mean different units.
+    first step. ``thorough`` goes on with central differences where forward ones stall. In a finite
+    box ``long_steps`` tries shares of the box where the first step turned out to be short.
+    ``unequal`` says that slopes come from sparse recovery: very different ones then mean
+    different units.
     """
 
     steps: int = 20
@@ -63,7 +64,7 @@ class _Problem(NamedTuple):
     feasible: bool
 
 
-def minimize_on(
+def minimize_on(  # noqa: C901  (one loop, read from top to bottom)
     context: SolverContext,
     start: Point,
     support: Indices,

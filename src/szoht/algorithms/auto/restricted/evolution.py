@@ -45,7 +45,7 @@ def evolve(face: Face, population: Population, generator: np.random.Generator) -
     while face.open:
         a, b, c = (generator.permutation(size) for _ in range(3))
         best = points[np.argmin(values)]
-        greedy = generator.random(size)[:, np.newaxis] < 0.5
+        greedy = generator.integers(2, size=(size, 1)) == 0
         base = np.where(greedy, points + WEIGHT * (best - points), points[a])
         trials = base + WEIGHT * (points[b] - points[c])
         keep = generator.random((size, n)) >= CROSSOVER

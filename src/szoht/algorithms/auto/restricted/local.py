@@ -1,4 +1,4 @@
-"""A restricted solver for functions of which nothing is known: BFGS first, checked, then patterns."""
+"""A restricted solver for any function: BFGS first, checked, then a pattern search."""
 
 import math
 

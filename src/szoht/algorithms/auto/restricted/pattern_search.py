@@ -40,7 +40,7 @@ def pattern_search(
 def _both_ways(
     face: Face, here: Local, i: int, length: float, generator: np.random.Generator
 ) -> Steps[Local]:
-    first = 1.0 if generator.random() < 0.5 else -1.0
+    first = 1.0 if generator.integers(2) else -1.0
     for sign in (first, -first):
         y = here.y.copy()
         y[i] += sign * length
@@ -50,7 +50,7 @@ def _both_ways(
         trial = yield from face.at(y)
         if trial.value < here.value:
             return trial
-        if trial.value == here.value and generator.random() < 0.5:
+        if trial.value == here.value and generator.integers(2):
             here = trial
     return here
 

@@ -20,7 +20,7 @@ def heavy_tailed_search(
     here, n = start, face.n
     decades = float(generator.choice([2.0, 4.0, 8.0]))
     while face.open:
-        size = 1 if generator.random() < 0.5 else int(generator.integers(1, n + 1))
+        size = 1 if generator.integers(2) else int(generator.integers(1, n + 1))
         moved = generator.choice(n, size, replace=False)
         y = here.y.copy()
         length = 3 * 10 ** generator.uniform(-decades, 0)
