@@ -58,7 +58,6 @@ class Sensed:
         return self.length <= STRETCH * FIRST_LENGTH and self.recovery.signal >= needed
 
 
-
 CLEAR = 0.95
 """Share of the variance of probes that is not noise, from which on they count as clear."""
 
