@@ -266,7 +266,7 @@ def _describe(annotations: list[Any]) -> str:
 
 
 def _read_arrays(data: bytes) -> list[np.ndarray]:
-    """Return arrays written one after another; headers are believed as far as there are bytes."""
+    """Return arrays written one after another; no header may ask for more bytes than there are."""
     arrays: list[np.ndarray] = []
     start = 0
     while start < len(data):

@@ -9,7 +9,7 @@ from szoht.core.algorithm import State
 from szoht.core.clock import Clock
 from szoht.core.query import Answer, Plan
 from szoht.errors import RunMismatchError, StoreWriteError
-from szoht.evaluation.chunks import Chunk, ChunkValues, first_points, merge
+from szoht.evaluation.chunks import Chunk, ChunkValues, first_point_indices, merge
 from szoht.evaluation.oracle import PointFailure
 from szoht.result import Progress, Result, Status
 from szoht.store.snapshots import NOT_COMPARED, take_snapshot
@@ -167,7 +167,7 @@ class ReplayOracle:
             stored.close()
 
     def _evaluate(self, plan: Plan, known: Mapping[Chunk, ChunkValues]) -> Sequence[Answer]:
-        self._first_indices = first_points(plan)
+        self._first_indices = first_point_indices(plan)
 
         def on_chunk(answer: ChunkValues) -> None:
             if answer.error is not None:
