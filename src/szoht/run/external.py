@@ -21,7 +21,7 @@ from szoht.types import Sample, Vector
 
 __all__ = ["Point", "PointId", "Reply", "Told", "answer", "begin", "replay", "waiting"]
 
-WAIT_SECONDS = 30.0
+LOCK_WAIT_SECONDS = 30.0
 """How long to wait for another process that has locked the run."""
 
 MAX_POINTS = 10**7
@@ -235,7 +235,7 @@ def answer(store: Store, run: str, replies: Iterable[Reply]) -> Told:
     is asked for again, unless the run was made with ``on_error="skip"``.
     """
     told = Told()
-    with store.lock(run, wait=WAIT_SECONDS) as stored:
+    with store.lock(run, wait=LOCK_WAIT_SECONDS) as stored:
         rebuilt = _rebuild(stored)
         external = _ExternalOracle(stored, rebuilt, replies, told)
         oracle = ReplayOracle(external, stored, rebuilt, on_replayed=external.compare)

@@ -21,7 +21,12 @@ SNAPSHOT_SECONDS = 1.0
 SNAPSHOT_TIME_SHARE = 0.01
 """Snapshots are at least so far apart, and take no larger share of the time."""
 
-FINAL = frozenset(Status) - {Status.RUNNING, Status.INTERRUPTED, Status.FAILED, Status.STORE}
+FINAL_STATUSES = frozenset(Status) - {
+    Status.RUNNING,
+    Status.INTERRUPTED,
+    Status.FAILED,
+    Status.STORE,
+}
 """Endings after which there is nothing to resume, unless the limits change."""
 
 FINAL_ATTEMPT = 0
@@ -157,7 +162,7 @@ class ReplayOracle:
         try:
             if self._is_live:
                 status = run.result.status if run.done else otherwise
-                round_ = stored.round if status in FINAL else NOT_COMPARED
+                round_ = stored.round if status in FINAL_STATUSES else NOT_COMPARED
                 stored.set_snapshot(take_snapshot(round_, run.state, run.progress))
                 with suppress(StoreWriteError):  # answers are durable already, or lost
                     stored.finish(status)
@@ -193,7 +198,7 @@ class ReplayOracle:
     def _start_evaluating(self) -> None:
         """Pass from stored answers to new ones."""
         stored = self._stored
-        if stored.status in FINAL and not stored.limits_changed:
+        if stored.status in FINAL_STATUSES and not stored.limits_changed:
             raise StoredEnding(stored.status)
         self._is_live = True
         if stored.locked:
