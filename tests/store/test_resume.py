@@ -298,10 +298,10 @@ def test_numbers_that_come_out_differently_are_noticed(store, monkeypatch):
 
 def test_a_state_that_comes_out_differently_is_noticed(store, monkeypatch):
     first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **SETTINGS)
-    note = szoht.algorithms.composite.Composite._note
+    note = szoht.algorithms.composite.Composite._record
     monkeypatch.setattr(
         szoht.algorithms.composite.Composite,
-        "_note",
+        "_record",
         lambda self, state, point: note(self, state, point._replace(value=point.value - 1e-9)),
     )
     with pytest.raises(RunMismatchError, match="has come to another state"):

@@ -101,12 +101,12 @@ class Composite:
     def tell(self, state: State, plan: Plan, answers: Sequence[Answer]) -> State:
         """Return the state after the plan was answered."""
         if plan.stage is Stage.MEASURE:
-            return self._note(state, Measured(plan.queries[0].base, float(answers[0].values[0])))
+            return self._record(state, Measured(plan.queries[0].base, float(answers[0].values[0])))
         if state.estimate is not None:
             search = cast(SearchUpdate, self.update)
             values = np.concatenate([answer.values for answer in answers])
             chosen, memory = search.choose(state.x, state.estimate, values, state.update_memory)
-            return self._note(self._advance(state, chosen.x, memory), chosen)
+            return self._record(self._advance(state, chosen.x, memory), chosen)
         estimate, memory = self.estimator.combine(plan, answers, state.estimator_memory)
         state = replace(state, estimator_memory=memory)
         return (
@@ -148,9 +148,9 @@ class Composite:
 
     def _move(self, state: State, estimate: Estimate) -> State:
         if not math.isfinite(estimate.value):
-            return self._retreat(state)
+            return self._return_to_best(state)
         state = replace(state, rounding=estimate.rounding, slope=estimate.slope)
-        state = self._note(state, Measured(state.x, estimate.value, estimate.measured))
+        state = self._record(state, Measured(state.x, estimate.value, estimate.measured))
         if self._searches:
             if not estimate.gradient.any():  # no direction to search along: sample others
                 return self._advance(state, state.x, state.update_memory)
@@ -190,7 +190,7 @@ class Composite:
             return point
         return state.x
 
-    def _note(self, state: State, point: Measured) -> State:
+    def _record(self, state: State, point: Measured) -> State:
         """Remember a measured iterate, and whether it is the best."""
         if not math.isfinite(point.value):
             return state
@@ -205,7 +205,7 @@ class Composite:
         penalty = getattr(self.operator, "value", None)
         return point.value if penalty is None else point.value + float(penalty(point.x))
 
-    def _retreat(self, state: State) -> State:
+    def _return_to_best(self, state: State) -> State:
         """Go back to the best known point when the objective fails at the iterate itself."""
         if state.best is None:
             raise EvaluationError(

@@ -1,4 +1,4 @@
-"""Plans in chunks: what can be evaluated anywhere, in any order, and recorded one by one."""
+"""Plans in chunks, which are evaluated anywhere, in any order, and stored one by one."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from szoht.core.objective import Objective
 from szoht.core.query import Answer, Plan, Query
 from szoht.types import Mask, Vector
 
-__all__ = ["Chunk", "ChunkValues", "first_points", "is_batchable", "merge", "split"]
+__all__ = ["Chunk", "ChunkValues", "first_point_indices", "is_batchable", "merge", "split"]
 
 CHUNK_VALUES = 2**19
-"""Coordinates handed over in one call unless ``chunk_size`` says otherwise: 4 MB."""
+"""Coordinates per call of a vectorized function unless ``chunk_size`` is given: 4 MB."""
 
 
 @dataclass(frozen=True, order=True)
@@ -97,20 +97,20 @@ def is_batchable(plan: Plan, objective: Objective) -> bool:
     )
 
 
-def first_points(plan: Plan) -> list[int]:
-    """Return the place in the plan of each query's first point."""
+def first_point_indices(plan: Plan) -> list[int]:
+    """Return the index in the plan of each query's first point."""
     return list(accumulate((query.n_points for query in plan.queries[:-1]), initial=0))
 
 
 def merge(plan: Plan, parts: Iterable[ChunkValues]) -> list[Answer]:
-    """Put the values together; points of chunks that are missing are NaN and left out."""
+    """Merge the values; points of chunks that are missing are NaN and left out."""
     parts = list(parts)
-    firsts = first_points(plan)
+    first_indices = first_point_indices(plan)
     values = np.full((plan.n_points, parts[0].values.shape[1] if parts else 1), np.nan)
     missing = np.ones(plan.n_points, dtype=bool)
     gradients: dict[int, Vector | None] = {}
     for part in parts:
-        start = firsts[part.chunk.query] + part.chunk.start
+        start = first_indices[part.chunk.query] + part.chunk.start
         values[start : start + part.chunk.n_points] = part.values
         missing[start : start + part.chunk.n_points] = False
         if part.gradient is not None:
@@ -122,7 +122,7 @@ def merge(plan: Plan, parts: Iterable[ChunkValues]) -> list[Answer]:
             gradient=gradients.get(i),
             left_out=missing[first : first + query.n_points] if some_missing else None,
         )
-        for i, (first, query) in enumerate(zip(firsts, plan.queries, strict=True))
+        for i, (first, query) in enumerate(zip(first_indices, plan.queries, strict=True))
     ]
 
 

@@ -1,4 +1,4 @@
-"""Chunk -> values: calls the objective, here or in a worker, and says what is a value."""
+"""Chunk -> values: calls the objective, here or in a worker, and checks what it returns."""
 
 import math
 import numbers
@@ -14,7 +14,14 @@ from szoht.errors import AnswerShapeError
 from szoht.evaluation.chunks import Chunk, ChunkValues, is_batchable
 from szoht.types import Vector
 
-__all__ = ["as_gradient", "as_values", "evaluate_chunk", "failed_chunk", "raised", "why_invalid"]
+__all__ = [
+    "as_gradient",
+    "as_values",
+    "describe_exception",
+    "evaluate_chunk",
+    "failed_chunk",
+    "why_invalid",
+]
 
 
 def evaluate_chunk(
@@ -22,9 +29,9 @@ def evaluate_chunk(
 ) -> ChunkValues:
     """Evaluate one chunk with the function that it was split for.
 
-    What the objective does wrong comes back with the values; only a wrong shape raises. Where the
-    points are evaluated one by one, the first that fails is the last: the values are those of the
-    chunk until there. A KeyboardInterrupt says in ``points_spent`` how many points had begun.
+    Failures of the objective are returned with the values; only a wrong shape raises. Where the
+    points are evaluated one by one, evaluation ends with the first that fails, and the values are
+    those up to there. A KeyboardInterrupt says in ``points_spent`` how many points had begun.
 
     Parameters
     ----------
@@ -43,8 +50,8 @@ def evaluate_chunk(
     except AnswerShapeError:
         raise
     except Exception as error:
-        # which of the points is to blame is not known, so all of them count as failed
-        return failed_chunk(chunk, objective, raised(error), error)
+        # which point caused it is not known, so all of them count as failed
+        return failed_chunk(chunk, objective, describe_exception(error), error)
     finite = np.isfinite(values)
     if finite.all():
         return ChunkValues(chunk=chunk, values=values)
@@ -110,27 +117,27 @@ def why_invalid(answer: Any) -> str | None:
     return f"the function returned {answer!r} of type {type(answer).__name__}, not a real number"
 
 
-def raised(error: Exception) -> str:
-    """Say that the function raised."""
+def describe_exception(error: Exception) -> str:
+    """Say that the function raised, and what."""
     return f"the function raised {error!r}"
 
 
 def _call(
     objective: Objective, plan: Plan, query: Query, chunk: Chunk
 ) -> Callable[[], Vector] | None:
-    """Return the one call that answers the chunk, or None if its points are asked one by one."""
-    along, stacked, m = objective.along, objective.values, objective.n_outputs
+    """Return the call that evaluates the chunk, or None if its points are evaluated one by one."""
+    along, batched, m = objective.along, objective.values, objective.n_outputs
     start, stop = chunk.start, chunk.stop
-    if stacked is not None and is_batchable(plan, objective):
+    if batched is not None and is_batchable(plan, objective):
         bases = [other.base for other in plan.queries[chunk.query :][start:stop]]
-        return lambda: as_values(stacked(np.stack(bases), query.sample), stop - start, m)
+        return lambda: as_values(batched(np.stack(bases), query.sample), stop - start, m)
     if query.directions is None or query.is_implicit:
         return None
     if along is not None:
         is_base = query.with_base and start == 0
         return None if is_base else lambda: _along(objective, query, start, stop)
-    if stacked is not None:
-        return lambda: as_values(stacked(query.points(start, stop), query.sample), stop - start, m)
+    if batched is not None:
+        return lambda: as_values(batched(query.points(start, stop), query.sample), stop - start, m)
     return None
 
 
@@ -149,7 +156,7 @@ def _along(objective: Objective, query: Query, start: int, stop: int) -> Vector:
 def _point_by_point(
     objective: Objective, query: Query, chunk: Chunk, points: Iterable[Vector] | None
 ) -> ChunkValues:
-    """Return the values until the first point that fails."""
+    """Return the values up to the first point that fails."""
     value, sample, m = objective.value, query.sample, objective.n_outputs
     values = np.empty((chunk.n_points, m or 1))
     points = query.each(chunk.start, chunk.stop) if points is None else points
@@ -168,7 +175,7 @@ def _point_by_point(
         except AnswerShapeError:
             raise
         except Exception as error:
-            values[i], reason, cause = math.nan, raised(error), error
+            values[i], reason, cause = math.nan, describe_exception(error), error
         if reason is not None:
             until = Chunk(chunk.query, chunk.start, chunk.start + i + 1)
             return ChunkValues(chunk=until, values=values[: i + 1], error=reason, cause=cause)
@@ -197,7 +204,9 @@ def _with_gradient(objective: Objective, query: Query, part: ChunkValues) -> Chu
     except AnswerShapeError:
         raise
     except Exception as error:
-        return ChunkValues(chunk=chunk, values=part.values, error=raised(error), cause=error)
+        return ChunkValues(
+            chunk=chunk, values=part.values, error=describe_exception(error), cause=error
+        )
     if not np.isfinite(gradient).all():
         reason = "the gradient has entries that are not finite"
         return ChunkValues(chunk=chunk, values=part.values, error=reason)

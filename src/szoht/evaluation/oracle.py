@@ -1,4 +1,4 @@
-"""Plan -> answers: has the chunks evaluated, and decides what becomes of those that fail."""
+"""Plan -> answers: has the chunks evaluated, and handles those that fail."""
 
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from szoht.errors import (
     IdleWorkersWarning,
     warn,
 )
-from szoht.evaluation.chunks import Chunk, ChunkValues, first_points, merge, split
+from szoht.evaluation.chunks import Chunk, ChunkValues, first_point_indices, merge, split
 from szoht.evaluation.evaluate import as_values, evaluate_chunk, failed_chunk
 from szoht.evaluation.executors.scheduler import Scheduler
 from szoht.types import Vector
@@ -32,18 +32,18 @@ __all__ = ["OnChunk", "OnError", "Oracle", "PointFailure", "check_capabilities"]
 OnError: TypeAlias = Literal["stop", "skip", "raise"]
 
 OnChunk: TypeAlias = Callable[[ChunkValues], None]
-"""Told about every newly evaluated chunk, before its values are used."""
+"""Called with every newly evaluated chunk, before its values are used."""
 
 Evaluated: TypeAlias = Generator[tuple[ChunkValues, int], None, None]
-"""Values, each with the number of points of the plan that were spent until then."""
+"""Values, each with the number of points of the plan that were evaluated until then."""
 
-NOTHING: Mapping[Chunk, ChunkValues] = MappingProxyType({})
+NO_CHUNKS: Mapping[Chunk, ChunkValues] = MappingProxyType({})
 
 
 class PointFailure(Exception):  # noqa: N818  (control flow inside the library, never the user's)
     """A point was not answered by a finite real number, and the run is to stop.
 
-    ``index`` is the point's place in the plan, ``spent`` how many points had been evaluated.
+    ``index`` is the point's position in the plan, ``spent`` how many points had been evaluated.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Oracle:
         self,
         plan: Plan,
         *,
-        known: Mapping[Chunk, ChunkValues] = NOTHING,
+        known: Mapping[Chunk, ChunkValues] = NO_CHUNKS,
         on_chunk: OnChunk | None = None,
     ) -> list[Answer]:
         """Evaluate every point of the plan.
@@ -104,7 +104,7 @@ class Oracle:
             Chunks that were evaluated before and are not evaluated again.
         on_chunk : callable, optional
             ``on_chunk(values)`` is called in this thread for each newly evaluated chunk as soon as
-            it arrives and before its values are used. A chunk that ends the run is not handed over.
+            it arrives and before its values are used; not for a chunk that ends the run.
         """
         by_query = self.scheduler is None and on_chunk is None and not known
         chunks = split(plan, self.objective, self.chunk_size, by_query=by_query)
@@ -125,7 +125,7 @@ class Oracle:
         if plan.n_points > 1 and len(split(plan, self.objective, self.chunk_size)) == 1:
             warn(
                 f"The function takes all {plan.n_points} points of the first plan in one call, so "
-                "that one worker has everything to do. Pass a smaller `chunk_size`.",
+                "that one worker does all the work. Pass a smaller `chunk_size`.",
                 IdleWorkersWarning,
             )
 
@@ -155,7 +155,7 @@ class Oracle:
                     yield part, execution.n_issued
             except ExecutorError as error:
                 if not self.scheduler.has_answered:
-                    raise  # the workers never worked, so there is nothing to keep
+                    raise  # no worker has returned a value, so there is nothing to keep
                 lost = failed_chunk(chunks[0], self.objective, str(error), error)
                 self._handle_failure(plan, lost, execution.n_issued, skippable=False)
 
@@ -169,11 +169,11 @@ class Oracle:
         if self.on_error == "raise" and part.cause is not None:
             raise part.cause
         chunk, failed = part.chunk, part.failed
-        place = chunk.start + (int(np.argmax(failed)) if failed.any() else 0)
+        position = chunk.start + (int(np.argmax(failed)) if failed.any() else 0)
         raise PointFailure(
-            index=first_points(plan)[chunk.query] + place,
+            index=first_point_indices(plan)[chunk.query] + position,
             spent=spent,
-            point=_point(plan, chunk.query, place),
+            point=_point(plan, chunk.query, position),
             reason=part.error,
             cause=part.cause,
         )
@@ -193,22 +193,22 @@ def _shared_stacks(plan: Plan, chunks: Sequence[Chunk]) -> Iterator[Iterable[Vec
         yield stack[chunk.start - first : chunk.start - first + 1]
 
 
-def _point(plan: Plan, i: int, place: int) -> Vector:
-    """Return a point afresh, since the function may have changed its own."""
+def _point(plan: Plan, i: int, position: int) -> Vector:
+    """Return a new copy of a point, since the function may have changed its own."""
     query = plan.queries[i]
-    if place >= query.n_points:  # a stack of single points
-        return plan.queries[i + place].base
-    point: Vector = query.points(place, place + 1)[0]
+    if position >= query.n_points:  # a stack of single points
+        return plan.queries[i + position].base
+    point: Vector = query.points(position, position + 1)[0]
     return point
 
 
 def check_capabilities(objective: Objective, algorithm: Algorithm, plan: Plan) -> None:
     """Find what the algorithm needs and the objective lacks, before the first query."""
-    for power in sorted(algorithm.requires):
-        if getattr(objective, power, None) is None:
+    for capability in sorted(algorithm.requires):
+        if getattr(objective, capability, None) is None:
             raise CapabilityError(
-                f"{algorithm!r} needs the objective's `{power}`, and the objective has none. "
-                f"Pass `{power}=...`, or choose a zeroth-order method such as 'szoht'."
+                f"{algorithm!r} needs the objective's `{capability}`, and the objective has none. "
+                f"Pass `{capability}=...`, or choose a zeroth-order method such as 'szoht'."
             )
     if objective.n_outputs is not None and "n_outputs" not in algorithm.requires:
         raise CapabilityError(
@@ -249,7 +249,7 @@ def _try_empty_stack(objective: Objective, query: Query) -> None:
             warnings.simplefilter("ignore")
             answer = objective.values(empty, query.sample)
     except Exception:
-        return  # a function may well refuse an empty stack; that proves nothing
+        return  # a function may reject an empty stack
     try:
         as_values(answer, 0, objective.n_outputs)
     except AnswerShapeError as error:

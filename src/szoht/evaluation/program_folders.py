@@ -36,9 +36,9 @@ __all__ = [
     "task_scope",
 ]
 
-PREFIX = "szoht-"
+FOLDER_PREFIX = "szoht-"
 PID_FILE = "pid"
-PID = re.compile(r"[1-9][0-9]{0,8}\n")
+PID_LINE = re.compile(r"[1-9][0-9]{0,8}\n")
 
 POLL_SECONDS = 0.01
 """Between two checks of something that another process is about to do."""
@@ -91,9 +91,9 @@ def is_cancelled() -> Callable[[], bool] | None:
 @contextmanager
 def program_folder() -> Iterator[Path]:
     """Make a folder for one program; afterwards the program is ended and the folder removed."""
-    folder = Path(mkdtemp(prefix=f"{PREFIX}{_scope.run}-{_scope.task}-{_guard_tag()}-"))
+    folder = Path(mkdtemp(prefix=f"{FOLDER_PREFIX}{_scope.run}-{_scope.task}-{_guard_tag()}-"))
     try:
-        _check_wanted()
+        _raise_if_cancelled()
         yield folder
     except Exception:
         if end_program(folder):
@@ -107,16 +107,16 @@ def program_folder() -> Iterator[Path]:
 
 def kill_programs(run: str, task: int) -> None:
     """End the programs of a task, in whatever process of this machine they were started."""
-    _end_all(gettempdir(), f"{PREFIX}{run}-{task}-*")
+    _end_all(gettempdir(), f"{FOLDER_PREFIX}{run}-{task}-*")
 
 
 def cancel_programs(run: str, tasks: "Sequence[Future[Any]]") -> None:
     """End all programs of a run, and let ``tasks``, which cannot be cancelled, start no others."""
     if not tasks:
         return
-    mark = _mark(run)
+    mark = _cancel_mark(run)
     mark.touch()
-    _end_all(gettempdir(), f"{PREFIX}{run}-*")
+    _end_all(gettempdir(), f"{FOLDER_PREFIX}{run}-*")
     left = {id(task) for task in tasks}
 
     def forget(task: "Future[Any]") -> None:
@@ -167,15 +167,15 @@ def die_with_parent() -> None:
 _WATCH = "szoht-parent-watch"
 
 
-def _mark(run: str) -> Path:
+def _cancel_mark(run: str) -> Path:
     """Return the file that exists if the run was cancelled."""
-    return Path(gettempdir(), f"{PREFIX}{run}")
+    return Path(gettempdir(), f"{FOLDER_PREFIX}{run}")
 
 
-def _check_wanted() -> None:
+def _raise_if_cancelled() -> None:
     # once the folder exists: a process that cancels a run first leaves the mark, then looks for
     # folders
-    if _mark(_scope.run).exists():
+    if _cancel_mark(_scope.run).exists():
         raise TaskCancelled
 
 
@@ -206,7 +206,7 @@ def _process_group(file: Path) -> int | None:
             return True  # the program never began
         return text.endswith("\n")
 
-    if not _wait_until(written) or PID.fullmatch(text) is None:
+    if not _wait_until(written) or PID_LINE.fullmatch(text) is None:
         return None
     return int(text)
 
@@ -273,6 +273,6 @@ if __name__ == "__main__":
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     sys.stdin.buffer.read()  # until the process that is guarded has ended
-    _end_all(sys.argv[1], f"{PREFIX}*-{sys.argv[2]}-*")
+    _end_all(sys.argv[1], f"{FOLDER_PREFIX}*-{sys.argv[2]}-*")
 elif hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_guard)

@@ -1,4 +1,4 @@
-"""Programs as objectives: x goes out as a file or on standard input, the value comes back."""
+"""Programs as objectives: they read x from a file or standard input and write its value."""
 
 import io
 import json
@@ -34,11 +34,11 @@ STDERR_BYTES = 4096
 ANSWER_BYTES = 2**16
 """How much of the end of its answer is read."""
 
-START = 'echo $$ > "$0" && exec "$@"'
-"""Leaves word of the process group before the program begins, so that it can always be ended."""
+START_SCRIPT = 'echo $$ > "$0" && exec "$@"'
+"""Writes down the process group before the program begins, so that it can always be ended."""
 
-ASK_SECONDS = 0.25
-"""How often a cluster is asked whether the task of a running program was cancelled."""
+CANCEL_POLL_SECONDS = 0.25
+"""Between two checks whether the task of a running program was cancelled."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +86,7 @@ class Program:
     input: Format = "json"
     sparse: bool = False
     output: Format = "json"
-    timeout: float | None = field(default=None, repr=False)  # no part of what is computed
+    timeout: float | None = field(default=None, repr=False)  # does not affect the value
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "command", _arguments(self.command))
@@ -103,7 +103,7 @@ class Program:
             raise ParameterError("a stochastic program needs input='json'; got input='npy'.")
         with program_folder() as folder:
             source, answer = folder / f"x.{self.input}", folder / f"value.{self.output}"
-            source.write_bytes(self._written(x, sample))
+            source.write_bytes(self._serialized(x, sample))
             self._run(folder, source, answer)
             return self._read(answer if self._answers_in_file else folder / "stdout", folder)
 
@@ -111,7 +111,7 @@ class Program:
     def _answers_in_file(self) -> bool:
         return any("{output}" in argument for argument in self.command)
 
-    def _written(self, x: Vector, sample: Sample) -> bytes:
+    def _serialized(self, x: Vector, sample: Sample) -> bytes:
         if self.input == "json":
             return json.dumps(as_json_point(x, sample, sparse=self.sparse)).encode()
         file = io.BytesIO()
@@ -127,7 +127,7 @@ class Program:
             reason = f"the program {arguments[0]} cannot be started: there is no such program"
             raise ProgramError(reason, "")
         if os.name == "posix":
-            arguments = ["/bin/sh", "-c", START, str(folder / PID_FILE), *arguments]
+            arguments = ["/bin/sh", "-c", START_SCRIPT, str(folder / PID_FILE), *arguments]
         # files instead of pipes: no output is too long, and no grandchild can keep us waiting
         with (
             source.open("rb") as stdin,
@@ -146,7 +146,9 @@ class Program:
                 if process.returncode is None:
                     _kill(process)
         if code != 0:
-            raise ProgramError(f"the program ended with {_ending(code)}", _tail(folder / "stderr"))
+            raise ProgramError(
+                f"the program ended with {_describe_exit(code)}", _tail(folder / "stderr")
+            )
 
     def _read(self, answer: Path, folder: Path) -> float:
         try:
@@ -193,12 +195,12 @@ def _substituted(argument: str, paths: dict[str, str]) -> str:
 
 
 def _wait(process: "subprocess.Popen[bytes]", timeout: float | None) -> int:
-    """Wait for a program, but not longer than ``timeout``, and only while its task is wanted."""
+    """Wait for a program, but not longer than ``timeout``, and only until its task is cancelled."""
     cancelled = is_cancelled()
     if timeout is None and cancelled is None:
         return process.wait()
     deadline = None if timeout is None else time.monotonic() + timeout
-    while not _ended_within(process, ASK_SECONDS, deadline):
+    while not _ended_within(process, CANCEL_POLL_SECONDS, deadline):
         if cancelled is not None and cancelled():
             raise TaskCancelled
         if deadline is not None and time.monotonic() >= deadline:
@@ -237,7 +239,7 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
     process.wait()
 
 
-def _ending(code: int) -> str:
+def _describe_exit(code: int) -> str:
     return f"exit status {code}" if code > 0 else f"signal {-code}"
 
 

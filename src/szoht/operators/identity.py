@@ -22,7 +22,7 @@ class Identity:
         return y.copy()
 
     def weighted_prox(self, y: Vector, step: float, weights: Vector) -> Vector:
-        """Return a copy of ``y``, whatever the weights."""
+        """Return a copy of ``y``; ``weights`` do not matter."""
         del weights
         return self.prox(y, step)
 

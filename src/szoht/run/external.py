@@ -11,7 +11,7 @@ import numpy as np
 from szoht.core.query import Answer, Plan
 from szoht.core.sparse_vector import as_point
 from szoht.errors import ParameterError, RunMismatchError, SzohtError
-from szoht.evaluation.chunks import Chunk, ChunkValues, first_points, merge
+from szoht.evaluation.chunks import Chunk, ChunkValues, first_point_indices, merge
 from szoht.result import Result, Status
 from szoht.run.ask_tell import AskTell
 from szoht.run.loop import loop
@@ -21,7 +21,7 @@ from szoht.types import Sample, Vector
 
 __all__ = ["Point", "PointId", "Reply", "Told", "answer", "begin", "replay", "waiting"]
 
-WAIT_SECONDS = 30.0
+LOCK_WAIT_SECONDS = 30.0
 """How long to wait for another process that has locked the run."""
 
 MAX_POINTS = 10**7
@@ -125,7 +125,7 @@ class _ExternalOracle:
         on_chunk: Callable[[ChunkValues], None],
     ) -> Sequence[Answer]:
         """Return the answers, or raise `_Pending`."""
-        answers, first_indices = list(known.values()), first_points(plan)
+        answers, first_indices = list(known.values()), first_point_indices(plan)
         replies = self.compare(plan, known)
         self._n_outputs = self._count_outputs(replies)
         for reply in replies:
@@ -219,7 +219,7 @@ def waiting(store: Store, run: str) -> list[Point]:
             f"run {stored.name} asks for {plan.n_points:,} points at once; at most {MAX_POINTS:,} "
             "can be listed. Lower the number of directions `q`."
         )
-    points, first_indices = [], first_points(plan)
+    points, first_indices = [], first_point_indices(plan)
     for point in pending.missing:
         chunk = _chunk_of_point(first_indices, point)
         query = plan.queries[chunk.query]
@@ -235,7 +235,7 @@ def answer(store: Store, run: str, replies: Iterable[Reply]) -> Told:
     is asked for again, unless the run was made with ``on_error="skip"``.
     """
     told = Told()
-    with store.lock(run, wait=WAIT_SECONDS) as stored:
+    with store.lock(run, wait=LOCK_WAIT_SECONDS) as stored:
         rebuilt = _rebuild(stored)
         external = _ExternalOracle(stored, rebuilt, replies, told)
         oracle = ReplayOracle(external, stored, rebuilt, on_replayed=external.compare)
@@ -282,7 +282,7 @@ def _chunk_of_point(first_indices: list[int], point: int) -> Chunk:
 
 def _values_by_point(plan: Plan, answers: Iterable[ChunkValues]) -> dict[int, Vector]:
     """Return the known values, by the indices of their points in the plan."""
-    first_indices = first_points(plan)
+    first_indices = first_point_indices(plan)
     return {
         first_indices[known.chunk.query] + known.chunk.start + i: outputs
         for known in answers

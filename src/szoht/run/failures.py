@@ -22,7 +22,7 @@ def count_failures(plan: Plan, answers: Sequence[Answer]) -> int:
 
 
 def finite_only(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the answers with NaN for whatever is not a finite number."""
+    """Return the answers with NaN where a value is not a finite number."""
     return [
         replace(answer, values=np.where(np.isfinite(answer.values), answer.values, np.nan))
         for answer in answers

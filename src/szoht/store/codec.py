@@ -163,7 +163,7 @@ class _Reader:
             return self._items(tree, annotations, depth)
         if not isinstance(tree, dict):
             return _plain(tree, annotations)
-        read = NODES.get(frozenset(tree))
+        read = NODE_READERS.get(frozenset(tree))
         if read is None:
             raise EncodingError(f"{sorted(tree)!r} is not a kind of value")
         return read(self, tree, annotations, depth)
@@ -211,7 +211,7 @@ class _Reader:
             raise EncodingError(f"{name!r} cannot be made: {error}") from error
 
 
-NODES: Mapping[frozenset[str], Callable[[_Reader, Any, list[Any], int], Any]] = {
+NODE_READERS: Mapping[frozenset[str], Callable[[_Reader, Any, list[Any], int], Any]] = {
     frozenset({"array"}): _Reader._array,
     frozenset({"dict"}): _Reader._dict,
     frozenset({"tuple"}): _Reader._tuple,
@@ -266,7 +266,7 @@ def _describe(annotations: list[Any]) -> str:
 
 
 def _read_arrays(data: bytes) -> list[np.ndarray]:
-    """Return arrays written one after another; headers are believed as far as there are bytes."""
+    """Return arrays written one after another; no header may ask for more bytes than there are."""
     arrays: list[np.ndarray] = []
     start = 0
     while start < len(data):

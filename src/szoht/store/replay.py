@@ -9,7 +9,7 @@ from szoht.core.algorithm import State
 from szoht.core.clock import Clock
 from szoht.core.query import Answer, Plan
 from szoht.errors import RunMismatchError, StoreWriteError
-from szoht.evaluation.chunks import Chunk, ChunkValues, first_points, merge
+from szoht.evaluation.chunks import Chunk, ChunkValues, first_point_indices, merge
 from szoht.evaluation.oracle import PointFailure
 from szoht.result import Progress, Result, Status
 from szoht.store.snapshots import NOT_COMPARED, take_snapshot
@@ -21,7 +21,12 @@ SNAPSHOT_SECONDS = 1.0
 SNAPSHOT_TIME_SHARE = 0.01
 """Snapshots are at least so far apart, and take no larger share of the time."""
 
-FINAL = frozenset(Status) - {Status.RUNNING, Status.INTERRUPTED, Status.FAILED, Status.STORE}
+FINAL_STATUSES = frozenset(Status) - {
+    Status.RUNNING,
+    Status.INTERRUPTED,
+    Status.FAILED,
+    Status.STORE,
+}
 """Endings after which there is nothing to resume, unless the limits change."""
 
 FINAL_ATTEMPT = 0
@@ -157,7 +162,7 @@ class ReplayOracle:
         try:
             if self._is_live:
                 status = run.result.status if run.done else otherwise
-                round_ = stored.round if status in FINAL else NOT_COMPARED
+                round_ = stored.round if status in FINAL_STATUSES else NOT_COMPARED
                 stored.set_snapshot(take_snapshot(round_, run.state, run.progress))
                 with suppress(StoreWriteError):  # answers are durable already, or lost
                     stored.finish(status)
@@ -167,7 +172,7 @@ class ReplayOracle:
             stored.close()
 
     def _evaluate(self, plan: Plan, known: Mapping[Chunk, ChunkValues]) -> Sequence[Answer]:
-        self._first_indices = first_points(plan)
+        self._first_indices = first_point_indices(plan)
 
         def on_chunk(answer: ChunkValues) -> None:
             if answer.error is not None:
@@ -193,7 +198,7 @@ class ReplayOracle:
     def _start_evaluating(self) -> None:
         """Pass from stored answers to new ones."""
         stored = self._stored
-        if stored.status in FINAL and not stored.limits_changed:
+        if stored.status in FINAL_STATUSES and not stored.limits_changed:
             raise StoredEnding(stored.status)
         self._is_live = True
         if stored.locked:

@@ -39,7 +39,7 @@ STORED_UNFINISHED = ("RUNNING", "INTERRUPTED", "FAILED", "STORE")
 UNFINISHED = (*STORED_UNFINISHED, "STOPPED", "WAITING")
 
 SELECT_NUMBER = "SELECT number, id FROM runs"
-NEWEST_FIRST_ROW = "ORDER BY number DESC LIMIT 1"
+NEWEST_ROW = "ORDER BY number DESC LIMIT 1"
 
 SELECT_SUMMARY = (
     "SELECT number, id, started, function, algorithm, d, k, seed, status, seconds, summary "
@@ -194,10 +194,10 @@ class Store:
             rows = self._select(f"{SELECT_NUMBER} WHERE id = ?", run)
         else:
             rows = self._select(
-                f"{SELECT_NUMBER} WHERE status IN (?, ?, ?, ?) {NEWEST_FIRST_ROW}",
+                f"{SELECT_NUMBER} WHERE status IN (?, ?, ?, ?) {NEWEST_ROW}",
                 *STORED_UNFINISHED,
             )
-            rows = rows or self._select(f"{SELECT_NUMBER} {NEWEST_FIRST_ROW}")
+            rows = rows or self._select(f"{SELECT_NUMBER} {NEWEST_ROW}")
         if rows:
             number, name = self._check_types(rows[0], "the list of runs")
             return number, name

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 from szoht.core.clock import Clock
 from szoht.core.query import Plan
 from szoht.errors import RunMismatchError
-from szoht.evaluation.chunks import Chunk, ChunkValues, first_points
+from szoht.evaluation.chunks import Chunk, ChunkValues, first_point_indices
 from szoht.result import Status
 from szoht.store import answers, locking
 from szoht.store.database import BUSY_SECONDS, damaged, reading, transaction
@@ -245,7 +245,7 @@ class StoredRun:
                 f"SELECT {answers.ANSWER_COLUMNS} FROM answers WHERE run = ? AND round = ?",  # noqa: S608
                 self._key,
             ).fetchall()
-        known, first_indices = {}, first_points(plan)
+        known, first_indices = {}, first_point_indices(plan)
         for row in rows:
             answer = answers.from_row(row, plan, first_indices)
             if answer is None or not self._has_all_outputs(answer):

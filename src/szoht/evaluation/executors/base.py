@@ -21,7 +21,7 @@ class Executor(Protocol):
     """Something that can open a pool of workers for one run."""
 
     def open(self, objective: Objective) -> "WorkerPool":
-        """Return workers for the objective; whoever opens a pool closes it."""
+        """Return workers for the objective; the caller closes the pool."""
         ...
 
 
@@ -33,7 +33,7 @@ class WorkerPool(ABC):
     objective : Objective
         What is evaluated.
     elsewhere : bool
-        Whether tasks go to other processes, so that they carry the objective packed.
+        Whether tasks go to other processes, so that the objective is serialized.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class WorkerPool(ABC):
         self.plan = b""
 
     def set_plan(self, plan: Plan) -> None:
-        """Make ``plan`` the one that the tasks to come are about."""
+        """Make ``plan`` the plan of the following tasks."""
         self.plan_number += 1
         self.plan = pack(plan)
 
@@ -85,12 +85,12 @@ class WorkerPool(ABC):
         """Return how many workers died although none of their tasks has failed."""
         return 0
 
-    def close(self) -> None:  # noqa: B027  (many pools have nothing to end)
+    def close(self) -> None:  # noqa: B027  (many pools have nothing to close)
         """End what was opened for the run, and nothing else."""
 
 
 class TaskFuture(Future[tuple[ChunkValues, ...]]):
-    """A future that tells how far its task has come.
+    """A future that reports the progress of its task.
 
     ``began`` is when, None if it has not; ``since`` is when it last made progress, and ``parts``
     is what has been evaluated.
@@ -103,14 +103,14 @@ class TaskFuture(Future[tuple[ChunkValues, ...]]):
         self.parts: list[ChunkValues] = []
 
     def begin(self) -> bool:
-        """Start the clock; tell whether the task is still wanted."""
+        """Start the clock; tell whether the task has not been cancelled."""
         if not self.set_running_or_notify_cancel():
             return False
         self.began = self.since = time.monotonic()
         return True
 
     def advance(self, parts: Iterable[ChunkValues]) -> None:
-        """Take what has been evaluated."""
+        """Add what has been evaluated."""
         self.parts.extend(parts)
         self.since = time.monotonic()
 
@@ -127,8 +127,8 @@ class RemoteFuture(Future[tuple[ChunkValues, ...]]):
         self._cancel_remote()
         return super().cancel()
 
-    def settle(self, result: Callable[[], tuple[ChunkValues, ...]]) -> None:
-        """Take the outcome of the task, unless it was cancelled."""
+    def set_outcome(self, result: Callable[[], tuple[ChunkValues, ...]]) -> None:
+        """Set the outcome of the task, unless it was cancelled."""
         if not self.set_running_or_notify_cancel():
             return
         try:

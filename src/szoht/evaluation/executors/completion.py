@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from szoht.core.query import Plan, Query
-from szoht.evaluation.chunks import Chunk, first_points
+from szoht.evaluation.chunks import Chunk, first_point_indices
 from szoht.types import Mask
 
 __all__ = ["CompletionRule"]
@@ -22,7 +22,7 @@ class CompletionRule:
     def __init__(self, plan: Plan, chunks: Sequence[Chunk], fraction: float | None) -> None:
         self._plan = plan
         self._fraction = fraction
-        self._firsts = first_points(plan)
+        self._firsts = first_point_indices(plan)
         self._evaluated = np.ones(plan.n_points, dtype=bool)
         for chunk in chunks:
             self._evaluated[self._range(chunk)] = False

@@ -1,4 +1,4 @@
-"""What the parameters of a run say about its workers, checked before anything is started."""
+"""The configuration of workers, checked before any is started."""
 
 import os
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from szoht.evaluation.executors.scheduler import Scheduler
 
 __all__ = ["ExecutorConfig", "resolve_executor"]
 
-RETRIES = 2
+DEFAULT_RETRIES = 2
 """How often a chunk is retried unless ``retries`` says otherwise."""
 
 
@@ -26,7 +26,7 @@ class ExecutorConfig:
 
     executor: Executor
     timeout: float | None = None
-    retries: int = RETRIES
+    retries: int = DEFAULT_RETRIES
     min_fraction: float | None = None
 
     def __post_init__(self) -> None:
@@ -64,14 +64,14 @@ def resolve_executor(
         for name, value in rules.items():
             if value is not None:
                 raise ParameterError(
-                    f"`{name}` is a rule for workers, and there are none; got {name}={value!r}. "
+                    f"`{name}` applies to workers, and there are none; got {name}={value!r}. "
                     "Pass `workers=n` or `executor=...` too."
                 )
         return None
     return ExecutorConfig(
         executor=chosen,
         timeout=timeout,
-        retries=RETRIES if retries is None else retries,
+        retries=DEFAULT_RETRIES if retries is None else retries,
         min_fraction=min_fraction,
     )
 

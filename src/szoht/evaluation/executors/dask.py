@@ -1,4 +1,4 @@
-"""Dask: the engine when one machine is not enough."""
+"""Dask: evaluation on a cluster."""
 
 import os
 import warnings
@@ -18,7 +18,7 @@ from szoht.evaluation.executors.wire import Task
 __all__ = ["Dask"]
 
 INLINE_BYTES = 2**14
-"""Up to this size data travel with the task; each worker fetches larger ones once."""
+"""Data up to this size are sent with the task; each worker fetches larger ones once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,18 +57,18 @@ class DaskPool(WorkerPool):
         self.objective = b""  # tasks do not carry it
         self._client = client
         self._addresses: dict[int, str] = {}
-        # workers that have never heard of us import us now, before the clock of a task is running
-        client.run(_same, b"", on_error="ignore")
+        # workers import szoht now, before the clock of a task is running
+        client.run(_identity, b"", on_error="ignore")
         self._ended = 0
         self._since = self._last_event()
         self._threads: dict[str, int] = client.nthreads()
         self._futures: dict[int, Any] = {}
-        self._shared_objective = self._spread(_distributed().protocol.pickle.dumps(objective))
+        self._shared_objective = self._broadcast(_distributed().protocol.pickle.dumps(objective))
         self._shared_plan: Any = None
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """How many threads the workers have; at least one worker will come sooner or later."""
+        """How many threads the workers have; at least one, since workers may join later."""
         return max(1, sum(self._threads.values()))
 
     def set_plan(self, plan: Plan) -> None:
@@ -78,7 +78,7 @@ class DaskPool(WorkerPool):
         self._addresses.clear()
         try:
             self._threads = self._client.nthreads()
-            self._shared_plan = self._spread(packed)
+            self._shared_plan = self._broadcast(packed)
         except (OSError, TimeoutError) as error:
             raise ExecutorError(f"The Dask scheduler cannot be reached: {error!r}.") from error
 
@@ -99,16 +99,16 @@ class DaskPool(WorkerPool):
         )
         self._futures[task.number] = remote
         future = RemoteFuture(lambda: _cancel(remote))
-        remote.add_done_callback(lambda _: future.settle(lambda: self._result(task.number)))
+        remote.add_done_callback(lambda _: future.set_outcome(lambda: self._result(task.number)))
         return future
 
     def kill(self, task: Task, future: "Future[Any]") -> None:
-        """Cancel the task, and restart the worker that is at it."""
+        """Cancel the task, and restart its worker."""
         remote = self._futures.get(task.number)
         busy = [] if remote is None else self._processing(remote.key)
         future.cancel()
         for address in busy:
-            # A thread cannot be ended but with its process, and a polite restart waits for it. The
+            # A thread can only be ended with its process, and a graceful restart waits for it. The
             # nanny starts another one; without a nanny the worker hangs as long as the function.
             self._ended += 1
             self._threads.pop(address, None)
@@ -123,7 +123,7 @@ class DaskPool(WorkerPool):
         return max(0, removed - self._ended)
 
     def close(self) -> None:
-        """Cancel what is going on and let go of what was sent ahead."""
+        """Cancel unfinished tasks and release what was sent."""
         for remote in list(self._futures.values()):
             _cancel(remote)
         self._futures.clear()
@@ -141,20 +141,20 @@ class DaskPool(WorkerPool):
             remote.release()
         return parts
 
-    def _spread(self, data: bytes) -> Any:
-        """Return the data, or a task that stands for them: each worker fetches its result once.
+    def _broadcast(self, data: bytes) -> Any:
+        """Return the data, or a task with them as its result, which each worker fetches once.
 
-        Scattered data would be lost with their holders, and spreading them waits for workers that
-        have just died; the result of a task is had again by Dask itself.
+        Scattered data would be lost with their workers, and scattering waits for workers that have
+        just died; the result of a task is recomputed by Dask itself.
         """
         if len(data) <= INLINE_BYTES:
             return data
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sending large graph")
-            return self._client.submit(_same, data, key=f"szoht-{uuid4().hex}", pure=False)
+            return self._client.submit(_identity, data, key=f"szoht-{uuid4().hex}", pure=False)
 
     def _processing(self, key: str) -> list[str]:
-        """Return the workers that are at a task and have a nanny."""
+        """Return the workers that are processing a task and have a nanny."""
         workers = self._client.scheduler_info()["workers"]
         processing = self._client.processing()
         return [a for a, keys in processing.items() if key in keys and workers[a].get("nanny")]
@@ -179,7 +179,7 @@ async def _end_process() -> None:
     os._exit(1)
 
 
-def _same(data: bytes) -> bytes:
+def _identity(data: bytes) -> bytes:
     return data
 
 
@@ -188,7 +188,7 @@ def _work_on_dask(task: Task, objective: bytes, plan: bytes) -> tuple[str, tuple
     key = worker.get_current_task()
 
     def is_cancelled() -> bool:
-        # so it is also when the client has died
+        # also the case if the client has died
         state = worker.state.tasks.get(key)
         return state is None or state.state == "cancelled"
 

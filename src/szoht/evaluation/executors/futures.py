@@ -1,4 +1,4 @@
-"""Any `concurrent.futures.Executor`: the workers of somebody else."""
+"""Any `concurrent.futures.Executor` of the user's."""
 
 import os
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
@@ -16,16 +16,16 @@ from szoht.evaluation.program_folders import cancel_programs, die_with_parent
 __all__ = ["Futures"]
 
 SHUTDOWN_SECONDS = 1.0
-"""How long cancelled tasks may take to get out of the pool."""
+"""How long to wait for workers to end by themselves."""
 
 
 @dataclass(frozen=True, eq=False)
 class Futures:
     """Evaluates on a `concurrent.futures.Executor`, which stays yours: it is not closed.
 
-    ``executor=pool`` is short for ``executor=Futures(pool)``. Such a pool cannot be told anything
-    in advance, so function and base point travel with every task, and a dead or hanging worker
-    cannot be replaced; `Processes` does both better.
+    ``executor=pool`` is short for ``executor=Futures(pool)``. Such a pool has no initialization, so
+    function and base point are sent with every task, and a dead or hanging worker cannot be
+    replaced; `Processes` avoids both.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class FuturesPool(WorkerPool):
         self._unfinished: set[Future[tuple[ChunkValues, ...]]] = set()
 
     def submit(self, task: Task) -> "Future[tuple[ChunkValues, ...]]":
-        """Submit the task, everything included."""
+        """Submit the task, with objective and plan."""
         call = task if isinstance(task.objective, Objective) else _ProcessTask(task)
         try:
             future = self._pool.submit(call)
@@ -77,7 +77,7 @@ class FuturesPool(WorkerPool):
         return future
 
     def close(self) -> None:
-        """Cancel what is going on; the workers are not ours to end."""
+        """Cancel unfinished tasks; the pool itself stays open."""
         pending = list(self._unfinished)
         running = [future for future in pending if not future.cancel()]
         cancel_programs(self.run, running)

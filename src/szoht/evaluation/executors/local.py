@@ -21,7 +21,7 @@ __all__ = ["LocalPool", "LocalWorker", "Serial", "Threads"]
 
 @dataclass(frozen=True)
 class Serial:
-    """Evaluates chunk after chunk in the calling thread; the measure of all other executors."""
+    """Evaluates chunk after chunk in the calling thread; the reference for all other executors."""
 
     def open(self, objective: Objective) -> "SerialPool":
         """Return a pool of one."""
@@ -30,7 +30,7 @@ class Serial:
 
 @dataclass(frozen=True)
 class Threads:
-    """Evaluates on ``n`` threads: for functions that wait for something, or release the lock.
+    """Evaluates on ``n`` threads: for functions that wait, or release the interpreter's lock.
 
     Nothing is pickled, so any function will do. Python cannot end a thread: one that hangs past
     the timeout is abandoned, a fresh thread takes its place, and a late answer is ignored. A
@@ -87,7 +87,7 @@ class SerialPool(WorkerPool):
 
 
 class LocalPool(WorkerPool):
-    """Threads that take tasks from one queue, each for itself or for a process of its own."""
+    """Threads that take tasks from one queue, and evaluate them or have a process do so."""
 
     task_seconds = 0.05
 
@@ -98,10 +98,10 @@ class LocalPool(WorkerPool):
         self.changed = threading.Condition()
         self._queue: deque[tuple[Task, TaskFuture]] = deque()
         self._idle: set[LocalWorker] = set()
-        self._places: dict[int, LocalWorker] = {}
+        self._worker_of_task: dict[int, LocalWorker] = {}
         self._failure: ExecutorError | None = None
         self._workers: set[LocalWorker] = set()
-        with self.changed:  # they wait until all are there
+        with self.changed:  # they wait until all have started
             self._workers |= {self.start_worker() for _ in range(n)}
 
     @abstractmethod
@@ -109,9 +109,9 @@ class LocalPool(WorkerPool):
         """Start another worker."""
 
     def set_plan(self, plan: Plan) -> None:
-        """Make ``plan`` the one that the tasks to come are about."""
+        """Make ``plan`` the plan of the following tasks."""
         super().set_plan(plan)
-        self._places.clear()
+        self._worker_of_task.clear()
 
     def submit(self, task: Task) -> TaskFuture:
         """Queue the task."""
@@ -138,7 +138,7 @@ class LocalPool(WorkerPool):
         return None
 
     def fail(self, error: ExecutorError) -> None:
-        """Give up: nothing can be evaluated here."""
+        """Fail all tasks: nothing can be evaluated here."""
         with self.changed:
             self._failure = error
             waiting, self._queue = self._queue, deque()
@@ -161,7 +161,7 @@ class LocalPool(WorkerPool):
                 worker.kill(task)
 
     def close(self) -> None:
-        """End all workers, those that hang in the function as far as that is possible."""
+        """End all workers, as far as possible also those that hang in the function."""
         with self.changed:
             self.closed = True
             self.changed.notify_all()
@@ -173,13 +173,13 @@ class LocalPool(WorkerPool):
 
     def _pop(self, worker: "LocalWorker") -> tuple[Task, TaskFuture] | None:
         for i, (task, future) in enumerate(self._queue):
-            failed_here = task.after is not None and self._places.get(task.after) is worker
+            failed_here = task.after is not None and self._worker_of_task.get(task.after) is worker
             if failed_here and len(self._idle) > 1:
                 continue  # another one will take it
             del self._queue[i]
             if not future.begin():  # cancelled
                 return self._pop(worker)
-            self._places[task.number] = worker
+            self._worker_of_task[task.number] = worker
             worker.task = task
             return task, future
         return None
@@ -221,7 +221,7 @@ class LocalWorker(threading.Thread):
 
     @abstractmethod
     def end(self) -> None:
-        """End whatever the worker is at, for good."""
+        """End the worker and its task."""
 
     def finish(self) -> None:
         """Clean up."""
@@ -270,6 +270,6 @@ class ThreadWorker(LocalWorker):
             kill_programs(task.run, task.number)
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait for the thread, unless it is left to itself."""
+        """Wait for the thread, unless it is abandoned."""
         if not self._abandoned:
             super().join(timeout)

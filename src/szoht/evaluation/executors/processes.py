@@ -1,4 +1,4 @@
-"""Worker processes of this machine, told once what to compute, replaced when they die or hang."""
+"""Worker processes of this machine, replaced when they die or hang."""
 
 import multiprocessing
 import pickle
@@ -23,13 +23,13 @@ from szoht.evaluation.program_folders import die_with_parent
 __all__ = ["Processes"]
 
 SHUTDOWN_SECONDS = 1.0
-"""How long an idle process may take to end by itself."""
+"""How long to wait for workers to end by themselves."""
 
-LIVENESS_SECONDS = 0.5
-"""Between two looks whether a process from which nothing has come is still there."""
+LIVENESS_POLL_SECONDS = 0.5
+"""Between two checks that a silent process is still alive."""
 
-REPORT_SECONDS = 0.01
-"""Values that come more quickly than this share a message."""
+REPLY_INTERVAL_SECONDS = 0.01
+"""Values that arrive within this time share a message."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class ProcessPool(LocalPool):
         return sum(worker.n_bytes for worker in workers)
 
 
-_starting = threading.Lock()
-"""Processes are started and waited for by one thread at a time: the library's books are shared."""
+_process_lock = threading.Lock()
+"""One thread at a time starts or joins processes: multiprocessing has global state."""
 
 
 class ProcessWorker(LocalWorker):
@@ -86,7 +86,7 @@ class ProcessWorker(LocalWorker):
         self._connection: Connection
         self._plan_number = -1
         self._ready = False
-        self._start(pool)  # here, so that whoever opens the pool learns if that is impossible
+        self._start(pool)  # here, so that opening the pool raises if that is impossible
         super().__init__(pool)
 
     def prepare(self) -> bool:
@@ -150,7 +150,7 @@ class ProcessWorker(LocalWorker):
             self._reap()
 
     def _start(self, pool: LocalPool) -> None:
-        with _starting:
+        with _process_lock:
             if pool.closed:
                 raise EOFError
             context = multiprocessing.get_context("spawn")
@@ -168,7 +168,7 @@ class ProcessWorker(LocalWorker):
         self._connection.close()
         if not wait([process.sentinel], SHUTDOWN_SECONDS):
             process.kill()
-        with _starting:
+        with _process_lock:
             process.join()
             code = process.exitcode
             process.close()
@@ -184,8 +184,8 @@ class ProcessWorker(LocalWorker):
     def _receive(self) -> Any:
         assert self._process is not None, "only a process that was started replies"  # noqa: S101
         # a process may have ended although a forked child of its own keeps the connection open
-        while not wait([self._connection], LIVENESS_SECONDS):
-            with _starting:
+        while not wait([self._connection], LIVENESS_POLL_SECONDS):
+            with _process_lock:
                 if not self._process.is_alive() and not self._connection.poll():
                     raise EOFError
         try:
@@ -199,8 +199,8 @@ class ProcessWorker(LocalWorker):
 
 def _work(connection: Connection) -> None:
     """Run in the process: load the objective, then evaluate until the connection is closed."""
-    # Ctrl-C reaches every process of a terminal; only the one that started us may act on it. A
-    # handler, because programs that the function starts would inherit "ignore".
+    # Ctrl-C reaches every process of a terminal; only the parent handles it. A handler, because
+    # programs that the function starts would inherit "ignore".
     signal.signal(signal.SIGINT, lambda *_: None)
     die_with_parent()
     with suppress(EOFError, ConnectionError):
@@ -208,7 +208,7 @@ def _work(connection: Connection) -> None:
         try:
             context = WorkerContext(load_objective(packed))
         except Exception as error:
-            _reply(connection, _unloadable(error))
+            _reply(connection, _describe_load_error(error))
             return
         _reply(connection, None)
         while True:
@@ -226,7 +226,7 @@ def _evaluate(connection: Connection, context: WorkerContext, chunks: tuple[Chun
     for chunk in chunks:
         parts.append(context.evaluate(chunk))
         done, now = chunk is chunks[-1], time.monotonic()
-        if done or now - reported >= REPORT_SECONDS:
+        if done or now - reported >= REPLY_INTERVAL_SECONDS:
             _reply(connection, (parts, done))
             parts, reported = [], now
 
@@ -235,7 +235,7 @@ def _reply(connection: Connection, message: object) -> None:
     connection.send_bytes(pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL))
 
 
-def _unloadable(error: Exception) -> str:
+def _describe_load_error(error: Exception) -> str:
     return (
         f"`fun` could not be loaded in a worker process: {error!r}. Define it in a module that can "
         "be imported; or install cloudpickle, which also sends functions of an interactive "

@@ -43,7 +43,7 @@ class Ray:
 
 
 class RayPool(WorkerPool):
-    """Tasks on a cluster that is not ours to end."""
+    """Tasks on the user's own cluster, which stays up."""
 
     def __init__(self, objective: Objective, n: int | None) -> None:
         super().__init__(objective)
@@ -54,7 +54,7 @@ class RayPool(WorkerPool):
         self._shared_objective = ray.put(ray.cloudpickle.dumps(objective))
         self._shared_plan: Any = None
         self._references: dict[int, Any] = {}
-        # retrying is the scheduler's business, for every executor alike
+        # the scheduler retries, for every executor
         self._work = ray.remote(_work_on_ray).options(max_retries=0, num_cpus=1)
 
     @property
@@ -73,7 +73,7 @@ class RayPool(WorkerPool):
         reference = self._work.remote(task, self._shared_objective, self._shared_plan)
         self._references[task.number] = reference
         future = RemoteFuture(lambda: self._cancel(task.number, force=False))
-        reference.future().add_done_callback(lambda done: future.settle(done.result))
+        reference.future().add_done_callback(lambda done: future.set_outcome(done.result))
         return future
 
     def kill(self, task: Task, future: "Future[Any]") -> None:
@@ -82,7 +82,7 @@ class RayPool(WorkerPool):
         future.cancel()
 
     def close(self) -> None:
-        """Cancel what is going on."""
+        """Cancel unfinished tasks."""
         for number in list(self._references):
             self._cancel(number, force=False)
 

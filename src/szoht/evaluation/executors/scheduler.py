@@ -1,4 +1,4 @@
-"""Submits chunks to a pool, retries what is lost, and knows when enough has come in."""
+"""Submits chunks to a pool, retries lost ones, and stops when enough are evaluated."""
 
 import math
 import queue
@@ -24,13 +24,13 @@ from szoht.result import Faults
 __all__ = ["OnRetry", "PlanExecution", "Scheduler"]
 
 OnRetry: TypeAlias = Callable[[Chunk, int, str, Exception | None], None]
-"""Told about every attempt at a chunk that failed: which one it was, why, and what was raised."""
+"""Called with every failed attempt at a chunk: its number, the reason, and what was raised."""
 
 MIN_TASK_SECONDS = 0.002
 """Less work than this is not worth a task of its own."""
 
-TAIL_SHARE = 3
-"""A task is at most this fraction of a worker's share of what is left, to end evenly."""
+TASKS_PER_WORKER_LEFT = 3
+"""Remaining chunks are split into at least this many tasks per worker, to end evenly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class _SubmittedTask:
 
 
 class Scheduler:
-    """Has chunks evaluated by a pool, whatever happens to its workers.
+    """Has chunks evaluated by a pool, and handles faults of its workers.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Scheduler:
     timeout : float, optional
         Seconds that one chunk may take.
     retries : int
-        How often a chunk is retried, elsewhere, after its worker died, hung or raised.
+        How repeated a chunk is retried, elsewhere, after its worker died, hung or raised.
     min_fraction : float, optional
         The share of a query's directions that is enough.
     """
@@ -95,11 +95,11 @@ class Scheduler:
 
     @property
     def faults(self) -> Faults:
-        """What went wrong so far."""
+        """The faults so far."""
         return replace(self._faults, died=self._faults.died + self.pool.n_lost_workers())
 
     def execute(self, plan: Plan, chunks: Sequence[Chunk]) -> "PlanExecution":
-        """Return the values of the chunks as they come in, until all or enough of them have."""
+        """Return the values of the chunks as they arrive, until all or enough have arrived."""
         return PlanExecution(self, plan, chunks)
 
     def count_fault(self, kind: str, n: int = 1) -> None:
@@ -107,18 +107,18 @@ class Scheduler:
         self._faults = replace(self._faults, **{kind: getattr(self._faults, kind) + n})
 
     def observe_duration(self, running: _SubmittedTask) -> None:
-        """Learn how long a chunk takes from a task that has ended."""
+        """Update the time per chunk from a task that has ended."""
         self._seconds_per_chunk = running.seconds / len(running.task.chunks)
 
     def batch_size(self, n_left: int) -> int:
         """Return how many chunks make a task: one, unless they are quick."""
         if self.min_fraction is not None:
-            return 1  # nothing may wait behind a straggler
+            return 1  # no chunk may wait for a straggler
         seconds = max(self._seconds_per_chunk, 1e-9)
         most, least = (
             int(min(work / seconds, n_left)) for work in (self.pool.task_seconds, MIN_TASK_SECONDS)
         )
-        return max(1, min(most, max(least, n_left // (TAIL_SHARE * self.pool.size))))
+        return max(1, min(most, max(least, n_left // (TASKS_PER_WORKER_LEFT * self.pool.size))))
 
 
 class PlanExecution:
@@ -143,7 +143,7 @@ class PlanExecution:
             while not self._rule.satisfied:
                 self._submit_ready()
                 busy = next(prefetch, None) is not None
-                for number in self._wait(0.0 if busy else self._patience()):
+                for number in self._wait(0.0 if busy else self._seconds_to_deadline()):
                     yield from self._collect(number)
                 yield from self._kill_overdue()
         except KeyboardInterrupt as stop:
@@ -159,14 +159,14 @@ class PlanExecution:
         self._running = {}
 
     def _prefetch(self) -> Iterator[Offsets]:
-        """Draw the directions, which the estimate will need, while the workers are busy."""
+        """Sample the directions, which the estimate will need, while the workers are busy."""
         for query in self._plan.queries:
             if query.directions is not None:
                 yield from prefetch(query.directions)
 
     def _submit_ready(self) -> None:
         """Keep all workers busy: first what must be retried, each chunk by itself."""
-        # a task that waits for a worker would lose time that its chunks have
+        # time in the queue would count towards the timeout
         depth = self._pool.queue_depth if self._scheduler.timeout is None else 1
         slots = depth * self._pool.size - len(self._scheduler.abandoned)
         while len(self._running) < slots and (self._todo or self._retries):
@@ -187,7 +187,7 @@ class PlanExecution:
         self._running[number] = _SubmittedTask(task, future, submitted)
         future.add_done_callback(lambda _: finished.put(number))
 
-    def _patience(self) -> float | None:
+    def _seconds_to_deadline(self) -> float | None:
         """Return the seconds until the next task is overdue."""
         timeout = self._scheduler.timeout
         tasks = [*self._running.values(), *self._scheduler.abandoned.values()]
@@ -253,9 +253,9 @@ class PlanExecution:
         rest = [chunk for chunk in task.chunks if chunk not in evaluated]
         if rest:
             lost = lost or WorkerLostError("the worker gave no values")
-            yield from self._lose(task, rest, kind, lost)
+            yield from self._handle_lost(task, rest, kind, lost)
 
-    def _lose(
+    def _handle_lost(
         self, task: Task, chunks: list[Chunk], kind: str, lost: WorkerLostError
     ) -> Iterator[ChunkValues]:
         if lost.final or len(chunks) == 1:
@@ -264,9 +264,9 @@ class PlanExecution:
                     self._scheduler.count_fault(kind)
                 elif self._retry(chunk, task, kind, str(lost)):
                     continue
-                yield self._accept(self._give_up(chunk, str(lost)))
+                yield self._accept(self._failed_chunk(chunk, str(lost)))
             return
-        # which of them is to blame is not known; it will be when each is tried by itself
+        # which chunk caused it is not known; each is retried in a task of its own
         self._scheduler.count_fault(kind)
         self._retries.extend((chunk, task.number) for chunk in chunks)
 
@@ -283,10 +283,10 @@ class PlanExecution:
         self._retries.append((chunk, task.number))
         return True
 
-    def _give_up(self, chunk: Chunk, reason: str) -> ChunkValues:
+    def _failed_chunk(self, chunk: Chunk, reason: str) -> ChunkValues:
         tried = self._attempts.get(chunk, 1)
-        often = "" if tried == 1 else f", {tried} times in a row"
-        return failed_chunk(chunk, self._scheduler.objective, f"{reason}{often}")
+        repeated = "" if tried == 1 else f", {tried} times in a row"
+        return failed_chunk(chunk, self._scheduler.objective, f"{reason}{repeated}")
 
     def _accept(self, part: ChunkValues) -> ChunkValues:
         self._rule.count(part.chunk)
@@ -297,7 +297,7 @@ class PlanExecution:
 def _outcome(
     future: "Future[tuple[ChunkValues, ...]]",
 ) -> tuple[tuple[ChunkValues, ...], WorkerLostError | None]:
-    """Return what a task has given, and why it ended early, if it did."""
+    """Return the values of a task, and why it ended early, if it did."""
     try:
         return future.result(), None
     except WorkerLostError as error:

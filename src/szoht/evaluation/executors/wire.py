@@ -1,4 +1,4 @@
-"""What travels: a plan as base points, addresses and scalars; an objective once; answers back."""
+"""The wire format: plans as base points, keys and scalars; objectives; tasks of workers."""
 
 import pickle
 import sys
@@ -21,7 +21,7 @@ from szoht.core.query import Plan, Query
 from szoht.core.validation import frozen
 from szoht.errors import AnswerShapeError, EvaluationError, ParameterTypeError
 from szoht.evaluation.chunks import Chunk, ChunkValues
-from szoht.evaluation.evaluate import evaluate_chunk, failed_chunk, raised
+from szoht.evaluation.evaluate import describe_exception, evaluate_chunk, failed_chunk
 from szoht.evaluation.program_folders import TaskCancelled, task_scope
 from szoht.types import Vector
 
@@ -31,9 +31,9 @@ Packed: TypeAlias = Vector | tuple[int, NDArray[np.signedinteger], Vector]
 
 
 def pack(plan: Plan) -> bytes:
-    """Return the plan for travelling: no direction that was drawn, no zero of a sparse base.
+    """Return the plan as bytes, without cached directions and zeros of sparse base points.
 
-    Equal bits come out of `unpack`. Base points, samples and directions that queries share are
+    `unpack` returns the same bits. Base points, samples and directions that queries share are
     sent once.
     """
     bases = {id(query.base): _sparse(query.base) for query in plan.queries}
@@ -74,7 +74,7 @@ def unpack(packed: bytes) -> Plan:
 
 
 def pack_objective(objective: Objective) -> bytes:
-    """Return the objective for travelling to another process, or say why that cannot be."""
+    """Return the objective as bytes for another process, or raise if that is impossible."""
     by_value = _cloudpickle()
     try:
         if by_value is not None and _is_interactive():
@@ -106,7 +106,7 @@ def load_objective(packed: bytes) -> Objective:
 class WorkerContext:
     """What one worker keeps: the objective, and a plan of its own.
 
-    Its own, because directions are drawn where they are used and kept for the next chunk.
+    Its own, because directions are sampled where they are used and cached for the next chunk.
     """
 
     def __init__(self, objective: Objective) -> None:
@@ -116,17 +116,17 @@ class WorkerContext:
         self._plan: Plan | None = None
 
     def set_plan(self, number: int, packed: bytes) -> None:
-        """Take plan ``number`` as the one that the chunks to come are about."""
+        """Make plan ``number`` the plan of the following chunks."""
         if number != self.plan_number:
             self._plan, self.plan_number = unpack(packed), number
 
     def evaluate(self, chunk: Chunk) -> ChunkValues:
-        """Evaluate a chunk; whatever goes wrong is in the values, ready for travelling."""
+        """Evaluate a chunk; failures are part of the values, which can be pickled."""
         assert self._plan is not None, "a worker has a plan before it gets chunks"  # noqa: S101
         try:
             part = evaluate_chunk(self.objective, self._plan, chunk)
         except AnswerShapeError as error:
-            part = failed_chunk(chunk, self.objective, raised(error), error)
+            part = failed_chunk(chunk, self.objective, describe_exception(error), error)
         return part if part.cause is None else replace(part, cause=_portable(part.cause))
 
 
@@ -166,7 +166,7 @@ _contexts = threading.local()
 
 
 def _context_of_this_thread(run: str, objective: bytes) -> WorkerContext:
-    """Return what a worker elsewhere keeps from one task of a run to the next."""
+    """Return the context that a remote worker keeps from one task of a run to the next."""
     if getattr(_contexts, "run", None) != run:
         _contexts.context, _contexts.run = WorkerContext(load_objective(objective)), run
     context: WorkerContext = _contexts.context
@@ -177,8 +177,8 @@ def _sparse(base: Vector) -> Packed:
     # by bits, so that -0.0 stays what it is
     places = np.flatnonzero(base.view(np.int64))
     small = places.astype(np.int32) if base.size < 2**31 else places
-    worth_it = places.size * (small.itemsize + base.itemsize) < base.nbytes
-    return (base.size, small, base[places]) if worth_it else base
+    is_smaller = places.size * (small.itemsize + base.itemsize) < base.nbytes
+    return (base.size, small, base[places]) if is_smaller else base
 
 
 def _dense(packed: Packed) -> Vector:
@@ -191,7 +191,7 @@ def _dense(packed: Packed) -> Vector:
 
 
 def _portable(error: Exception) -> Exception:
-    """Return an exception that survives travelling, with the worker's traceback as a note."""
+    """Return an exception that can be pickled, with the worker's traceback as a note."""
     trace = "".join(traceback.format_exception(error))
     try:
         copy: object = pickle.loads(pickle.dumps(error))  # noqa: S301  (made on the spot)
