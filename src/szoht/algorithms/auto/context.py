@@ -18,6 +18,9 @@ from szoht.types import Indices, Vector
 
 __all__ = ["BudgetSpentError", "SolverContext"]
 
+SUSPICIOUS = 10.0
+"""A value that gains this many times all that was gained before is asked again."""
+
 FAR_OFF, FEWEST_JUDGED = 45.0, 6
 """A difference this many median deviations off is suspected to be an outlier, among this many."""
 
@@ -37,7 +40,8 @@ class SolverContext:
     sample of size b costs b of them. ``spent`` counts points. A plan that costs
     more than what is left raises `BudgetSpentError` instead of being asked, so that what is left
     can be spent on something smaller. ``outliers`` says that single values are grossly wrong: each
-    point is then asked until two values agree.
+    point is then asked until two values agree. ``doubts`` is how many suspicious values may still
+    be asked again to find that out.
     """
 
     notebook: Notebook
@@ -54,6 +58,7 @@ class SolverContext:
     best: Point | None = field(default=None)
     outliers: bool = False
     roughness_checked: bool = False
+    doubts: int = 4
 
     @property
     def left(self) -> float:
@@ -94,9 +99,23 @@ class SolverContext:
 
     def point(self, z: Vector) -> Steps[Point]:
         """Measure a point that may be an answer, and remember it if it is one."""
-        point = Point(z, (yield from self.value(z)))
+        value = yield from self.value(z)
+        if self._is_suspicious(value):
+            self.doubts -= 1
+            again = yield from self.value(z)
+            if again != value:
+                self.expect_outliers()
+                value = yield from self.value(z)
+        point = Point(z, value)
         self.note(point)
         return point
+
+    def _is_suspicious(self, value: float) -> bool:
+        """Tell whether a value is so much lower than all others that it may be an outlier."""
+        if self.best is None or self.outliers or self.doubts == 0 or self.left <= 1:
+            return False
+        gained = self.first_value - self.best.value
+        return self.best.value - value > SUSPICIOUS * gained > 0
 
     def differences(
         self, base: Point, directions: Directions, length: float = 1.0
@@ -108,22 +127,7 @@ class SolverContext:
         """
         x = self.structure.to_x(base.z)
         scaled = _Scaled.by(directions, self.structure.unit)
-        found = yield from self._differences(x, base.value, scaled, length)
-        far = _far(found)
-        if self.outliers or self.notebook.seeded or far.size == 0 or self.left < 1:
-            return found
-        # one value far off the others: a function with outliers gives another one when asked again
-        points = Query(base=x, directions=scaled, radius=length, with_base=False).points()
-        again = yield from self._ask_once(Plan(queries=(self.notebook.query(points[far[0]]),)))
-        if float(again[0].values[0]) - base.value == found[far[0]]:
-            return found
-        self.outliers = True
-        self.explain("a value differs when it is asked again: from now on all are asked twice.")
-        if self.left >= 2 * far.size:
-            plan = Plan(queries=tuple(self.notebook.query(points[i]) for i in far))
-            answers = yield from self._ask(plan)
-            found[far] = [float(answer.values[0]) - base.value for answer in answers]
-        return found
+        return (yield from self._differences(x, base.value, scaled, length))
 
     def _differences(
         self, x: Vector, value: float, directions: Directions, length: float
@@ -139,7 +143,30 @@ class SolverContext:
         (answer,) = yield from self._ask(Plan(queries=(query,)))
         if seeded:
             return np.asarray(answer.values[1:] - answer.values[0])
-        return np.asarray(answer.values - value)
+        found = np.array(answer.values)
+        yield from self._judge(query, found)
+        return found - value
+
+    def _judge(self, query: Query, found: Vector) -> Steps[None]:
+        """Ask a value again that is far off the others: outliers differ. Corrects ``found``."""
+        far = _far(found)
+        if self.outliers or far.size == 0 or self.left < 1 or self.doubts == 0:
+            return
+        self.doubts -= 1
+        points = query.points()
+        again = yield from self._ask_once(Plan(queries=(self.notebook.query(points[far[0]]),)))
+        if float(again[0].values[0]) == found[far[0]]:
+            return
+        self.expect_outliers()
+        if self.left >= 2 * far.size:
+            plan = Plan(queries=tuple(self.notebook.query(points[i]) for i in far))
+            answers = yield from self._ask(plan)
+            found[far] = [float(answer.values[0]) for answer in answers]
+
+    def expect_outliers(self) -> None:
+        """Ask every point until two values agree, from now on."""
+        self.outliers = True
+        self.explain("a value differs when it is asked again: from now on all are asked twice.")
 
     def axis_differences(self, base: Point, support: Indices, steps: Vector) -> Steps[Vector]:
         """Measure ``f(base + steps_i e_i) - f(base)`` for the coordinates of ``support``."""

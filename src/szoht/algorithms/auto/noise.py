@@ -31,8 +31,9 @@ REPEATS = 4
 SHORTEST_ROW, LONGEST_ROW = 1e-12, 1e-3
 """Between these lie the differences along dense directions."""
 
-UNKNOWN_BUDGET = 10_000
-"""Values that a search under noise plans with if the budget is unknown."""
+FIRST_PLAN = 15.0
+"""Values that a search under noise plans with first if the budget is unknown, in units of
+k (1 + log(d / k))."""
 
 
 def estimate_noise(context: SolverContext, start: Point) -> Steps[NoiseModel]:
@@ -116,18 +117,21 @@ def check_roughness(context: SolverContext, point: Point, noise: NoiseModel) -> 
     Called where slopes are not sparse or lead nowhere: over short distances such an error looks
     like a smooth function with a dense gradient.
     """
-    n_values = sum(steps.size for steps in ROUGH_STEPS)
-    if context.roughness_checked or not noise.exact or context.left < n_values:
+    if context.roughness_checked or not noise.exact or context.left <= ROUGH_STEPS.size:
         return noise
-    tables = _points(context, point.z, ROUGH_STEPS)
     context.roughness_checked = True
-    values = yield from context.values([z for table in tables for z in table])
+    (line,) = _points(context, point.z, (ROUGH_STEPS,))
+    values = yield from context.values(line)
     if not np.isfinite(values).all():
         return noise
-    lines = [np.array([point.value, *part]) for part in np.split(values, len(tables))]
-    found = rough_at(noise, lines)
-    if not found.exact:
-        context.explain(f"slopes lead nowhere; over longer distances {found.describe()}.")
+    found = rough_at(noise, np.array([point.value, *values]))
+    if found.exact:
+        return found
+    far = int(np.argmax(np.abs(values - np.median(values))))
+    if (yield from context.value(line[far])) != values[far]:
+        context.expect_outliers()
+        return replace(noise, outliers=True)
+    context.explain(f"slopes lead nowhere; over longer distances {found.describe()}.")
     return found
 
 
@@ -147,12 +151,18 @@ def _with_steps(context: SolverContext, noise: NoiseModel) -> NoiseModel:
 
 
 def solve_noisy(context: SolverContext, start: Point, noise: NoiseModel) -> Steps[Point]:
-    """Minimize f from values that err, from ``start`` to the answer, the last race included."""
+    """Minimize f from values that err, from ``start`` to the answer, the last race included.
+
+    Without a known budget the search plans with few values first, and with twice as many each time
+    that it has not settled.
+    """
     structure = context.structure
     reach = np.where(np.isfinite(structure.high - structure.low), 0.5, 1.0)
+    planned = math.ceil(FIRST_PLAN * _look(context))
+    limit = context.spent + planned
     values = Values(
         ask=lambda points: context.values(list(points)),
-        left=lambda: int(context.left) if math.isfinite(context.left) else UNKNOWN_BUDGET,
+        left=lambda: int(context.left) if math.isfinite(context.left) else limit - context.spent,
         reach=reach,
         low=structure.low / reach,
         high=structure.high / reach,
@@ -164,22 +174,37 @@ def solve_noisy(context: SolverContext, start: Point, noise: NoiseModel) -> Step
 
     first = Location(start.value, noise.sigma / math.sqrt(1 + noise.weight * noise.fresh))
     values.keep(start.support, start.z[start.support] / reach[start.support], start.value)
-    search = NoisySearch(
-        values=values,
-        k=structure.size,
-        noise=noise,
-        rng=context.generator(),
-        x=start.z / reach,
-        start=first,
-        explain=context.explain,
-        report=report,
-    )
-    answer = yield from search.run()
+    x, rng = start.z / reach, context.generator()
+    while True:
+        search = NoisySearch(
+            values=values,
+            k=structure.size,
+            noise=noise,
+            rng=rng,
+            x=x,
+            start=first,
+            explain=context.explain,
+            report=report,
+        )
+        answer = yield from search.run()
+        if answer.settled or not (answer.improved or math.isinf(context.left)):
+            break
+        if math.isfinite(context.left):
+            yield from search.measure_answer(int(context.left))
+        # a run that goes on, because its budget is unknown or was raised, searches on
+        planned *= 2
+        limit = context.spent + planned
+        x, noise = answer.x, replace(answer.noise, slope=0.0)
     context.notebook.ending = _ending(answer)
     context.notebook.evidence = Evidence(
         noise=NoiseKind(answer.noise.kind).value, noise_level=answer.noise.sigma
     )
     return Point(answer.x * reach, answer.location.value)
+
+
+def _look(context: SolverContext) -> float:
+    k = context.structure.degrees_of_freedom
+    return k * (1 + math.log(max(1.0, context.structure.d / k)))
 
 
 def _ending(answer: NoisyAnswer) -> Ending:

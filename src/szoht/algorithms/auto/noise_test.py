@@ -37,11 +37,14 @@ LINE_STEPS: Vector = STEP * np.array([1.0, 2.0, 3.0, 1e2, 1e4])
 """Where a random line through the start is evaluated. Three short steps make the difference table;
 slopes over the first, fourth and fifth show error with a longer correlation length."""
 
-ROUGH_STEPS: tuple[Vector, ...] = (1e-3 * np.arange(1.0, 5.0), 1e-2 * np.arange(1.0, 5.0))
+ROUGH_STEPS: Vector = 1e-3 * np.arange(1.0, 9.0)
 """Where roughness over longer distances is looked for when slopes lead nowhere."""
 
-ROUGH = 0.3
-"""Third differences of at least this share of the second ones are no smooth function's."""
+ROUGH = 0.05
+"""All third differences but one of at least this share of the first ones are those of errors."""
+
+SCATTER = 0.6
+"""The second difference of values that scatter, as a share of the first (a parabola: 0.25)."""
 
 STEP_SHARE = 1e-5
 """Jumps between equal values that are larger than this share of f are steps, not rounding."""
@@ -139,9 +142,13 @@ def from_line(start: float, values: Vector) -> NoiseModel:
         return NoiseModel(sigma=rounding)  # exact, and stationary along the line
     if stepwise:
         return NoiseModel(kind=NoiseKind.FIXED, sigma=rounding, stepwise=True)
-    # far beyond its unit a function may have a plateau: equal values that differ from the first
-    irregular = float(np.ptp(values[:4])) > 0.1 * abs(rise[0]) and sigma > 100 * rounding
+    irregular = _scatters(values[:3])
     return NoiseModel(kind=NoiseKind.FIXED, sigma=sigma, slope=seen, irregular=irregular)
+
+
+def _scatters(values: Vector) -> bool:
+    """Tell whether three values are on no line, parabola or plateau, as with a small unit."""
+    return bool(abs(values[0] - 2 * values[1] + values[2]) > SCATTER * abs(values[2] - values[0]))
 
 
 def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:
@@ -150,20 +157,26 @@ def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:
     An error with a longer correlation length hides in the first table.
     """
     sigma = max(noise.sigma, min(difference_noise(values)))
-    return replace(noise, sigma=sigma, slope=noise.slope if sigma < 3 * noise.sigma else 0.0)
+    return replace(
+        noise,
+        sigma=sigma,
+        slope=noise.slope if sigma < 3 * noise.sigma else 0.0,
+        irregular=noise.irregular or _scatters(values[1:]),
+    )
 
 
-def rough_at(noise: NoiseModel, tables: list[Vector]) -> NoiseModel:
-    """Return a model of fixed error if tables of values at longer and longer steps show one.
+def rough_at(noise: NoiseModel, values: Vector) -> NoiseModel:
+    """Return a model of fixed error if values at 0 and at `ROUGH_STEPS` show one.
 
-    A smooth f has third differences much smaller than its second ones; independent errors have
-    about equal ones, in the units of `difference_noise`.
+    Independent errors have first and third differences of variance 2 s^2 and 20 s^2; third ones of
+    a smooth f are much smaller, and a kink shows in some of them only.
     """
-    for values in tables:
-        second, third = difference_noise(values)
-        if third > ROUGH * second and third > 10 * noise.sigma:
-            return replace(noise, kind=NoiseKind.FIXED, sigma=max(second, third), slope=0.0)
-    return noise
+    first = math.sqrt(float(np.mean(np.diff(values) ** 2)) / 2)
+    third = np.sort(np.abs(np.diff(values, 3))) / math.sqrt(20)
+    if third[1] <= max(ROUGH * first, 10 * noise.sigma):
+        return noise
+    sigma = math.sqrt(float(np.mean(third**2)))
+    return replace(noise, kind=NoiseKind.FIXED, sigma=sigma, slope=0.0)
 
 
 def pool(noise: NoiseModel, sigma: float, weight: float) -> NoiseModel:

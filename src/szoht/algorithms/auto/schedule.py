@@ -13,7 +13,7 @@ from szoht.algorithms.auto.moves.perturb import PerturbSupport
 from szoht.algorithms.auto.moves.swap import Swap
 from szoht.algorithms.auto.noise import check_roughness
 from szoht.algorithms.auto.records import Steps
-from szoht.algorithms.auto.sensing import sense
+from szoht.algorithms.auto.sensing import Gradient, sense
 from szoht.algorithms.auto.state import SearchState
 
 __all__ = ["descend", "search_supports"]
@@ -49,6 +49,10 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
         state = replace(state, slopes=slopes, memory=memory)
         if state.flat:
             break
+        if memory.gradient is not Gradient.SPARSE:
+            noise = yield from check_roughness(context, state.point, state.noise)
+            if not noise.exact:
+                return replace(state, noise=noise)
         before = state
         moves = _moves(context, state)
         for i in sorted(range(len(moves)), key=lambda i: (i != favorite, i)):

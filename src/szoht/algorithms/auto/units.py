@@ -37,7 +37,7 @@ def find_units(  # noqa: PLR0911  (one decision after the other)
     Nothing is done, and nothing asked, where the noise test saw slopes and curvature of unit scale.
     """
     structure = context.structure
-    if structure.has_units or noise.stepwise or noise.fresh:
+    if structure.has_units or noise.stepwise or noise.fresh or noise.irregular:
         return start, noise
     reach = _reach(noise, structure.d)
     if noise.exact and reach is not None:

@@ -53,6 +53,9 @@ LIKELY = 3.0
 
 HALF = 0.5
 
+LONGEST_DIFFERENCE = 0.4
+"""Of the first differences along axes, which are four times as long as probes."""
+
 FEWEST_VALUES = 40
 """With fewer values left no further round begins."""
 
@@ -101,6 +104,7 @@ class NoisySearch:
     low_noise: bool = False
     budget: int = field(init=False)
     model: QuadraticModel | None = None
+    race: Race | None = None
 
     def __post_init__(self) -> None:
         self.support = np.flatnonzero(self.x)
@@ -211,17 +215,17 @@ class NoisySearch:
     def _solve_smooth(
         self, wide: Indices, length: float, *, first: bool, sure: bool
     ) -> Steps[bool]:
-        spend = (
-            self.room if sure else max(int(2 * SOLVE * self.room), min(self.room, 12 * wide.size))
-        )
-        solved = yield from self._bfgs(self.x[wide], self.value, wide, 4 * length, spend)
+        spend = self.room
+        if wide.size > self.k and not sure:
+            spend = max(int(2 * SOLVE * self.room), min(self.room, 12 * wide.size))
+        solved = yield from self._bfgs(self.x[wide], self.value, wide, length, spend)
         support, z = wide, solved.z
         if wide.size > self.k:
             keep, entries = _drop(solved, self.k)
             support = wide[keep]
             z = np.clip(entries, self.values.low[support], self.values.high[support])
             value = float((yield from self.values.sparse_at(z[np.newaxis], support))[0])
-            solved = yield from self._bfgs(z, value, support, 4 * length, spend)
+            solved = yield from self._bfgs(z, value, support, length, spend)
             z = solved.z
         x = np.zeros(self.values.d)
         x[support] = z
@@ -251,7 +255,7 @@ class NoisySearch:
             value,
             support,
             sigma=self.noise.sigma,
-            length=length,
+            length=min(4 * length, LONGEST_DIFFERENCE),
             patience=min(spend, self.room),
             curvature=self.curvature[support],
         )
@@ -343,7 +347,7 @@ class NoisySearch:
         return solved.settled
 
     def _answer(self, *, settled: bool) -> Steps[NoisyAnswer]:
-        race = self._new_race()
+        race = self.race = self._new_race()
         winner = yield from race.run(self.candidates[-3:], self.reserve)
         location = self._location(race, winner)
         improved = location.value + 2 * location.error < self.start.value - 2 * self.start.error
@@ -352,6 +356,12 @@ class NoisySearch:
         return NoisyAnswer(
             x=winner, location=location, noise=self.noise, settled=settled, improved=improved
         )
+
+    def measure_answer(self, count: int) -> Steps[None]:
+        """Spend values that nothing else fits on the value of the answer."""
+        if self.race is not None and self.values.affordable(count):
+            yield from self.race.measure([self.x], self.values.affordable(count))
+            self._move(self.x, self._location(self.race, self.x))
 
     def _location(self, race: Race, x: Vector) -> Location:
         """Return the value at the answer.

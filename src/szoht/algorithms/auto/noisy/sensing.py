@@ -28,6 +28,9 @@ CLEAR_SIGNAL, CLEAR_R2, CLEAR_Z = 0.9, 0.85, 5.5
 """Sure: at least the first share of the power is signal and the second share of the signal is
 predicted on held-out rows; or k slopes stand out by this many standard errors."""
 
+VERY_CLEAR = 0.99
+"""The share of signal with which longer differences are still taken for those of low noise."""
+
 MISSING = 0.03
 """After few probes, sure only if no more than this is missing beyond what noise explains."""
 
@@ -51,7 +54,8 @@ class Sensed:
     @property
     def low_noise(self) -> bool:
         """Whether short differences show the signal clearly."""
-        return self.length <= FIRST_LENGTH and self.recovery.signal >= CLEAR_SIGNAL
+        needed = CLEAR_SIGNAL if self.length <= FIRST_LENGTH else VERY_CLEAR
+        return self.length <= STRETCH * FIRST_LENGTH and self.recovery.signal >= needed
 
 
 CLEAR = 0.95

@@ -1,0 +1,183 @@
+"""The default solver where values err: fixed error, fresh noise, outliers."""
+
+import hashlib
+import math
+
+import numpy as np
+import pytest
+
+from szoht import minimize
+from szoht.algorithms.auto import auto
+from szoht.operators import SparseBox
+
+D, K = 120, 3
+TARGET = np.zeros(D)
+TARGET[[7, 50, 99]] = [1.5, -0.8, 1.0]
+WEIGHTS = np.ones(D)
+WEIGHTS[[7, 50, 99]] = [2.0, 3.0, 1.0]
+
+
+def quadratic(x):
+    e = (x - TARGET)[[7, 50, 99]]
+    return float(WEIGHTS[[7, 50, 99]] @ e**2 + 0.5 * e.sum() ** 2)
+
+
+F0 = quadratic(np.zeros(D))
+
+
+def hashed(x):
+    digest = hashlib.md5(np.ascontiguousarray(x).tobytes(), usedforsecurity=False).digest()
+    return 2 * int.from_bytes(digest[:8], "little") / 2**64 - 1
+
+
+def wave(x, w):
+    a = np.random.default_rng(5).standard_normal(x.size)
+    return math.sin(w * float(a @ x))
+
+
+def solve(f, seed=0, budget=600, **limits):
+    limits = limits or {"k": K}
+    return minimize(f, np.zeros(D), method="auto", max_queries=budget, rng=seed, **limits)
+
+
+def gap(result):
+    return quadratic(result.x) / F0
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-4, 1e-2])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_fixed_error_is_named_and_overcome(size, seed):
+    result = solve(lambda x: quadratic(x) + size * F0 * hashed(x), seed)
+    assert gap(result) < 1e-3
+    assert any("fixed error" in line for line in result.explain)
+    assert result.fun_error > 0
+    assert abs(result.fun - quadratic(result.x)) < 4 * result.fun_error
+
+
+@pytest.mark.parametrize(("w", "seed"), [(1e2, 0), (1e3, 3), (1e5, 0), (1e7, 0)])
+def test_waves_of_any_length_are_named_and_overcome(w, seed):
+    result = solve(lambda x: quadratic(x) + 1e-3 * F0 * wave(x, w), seed, budget=1000)
+    assert gap(result) < 1e-2
+    assert any("fixed error" in line for line in result.explain)
+
+
+@pytest.mark.parametrize(("size", "goal"), [(0.01, 1e-3), (0.1, 5e-3), (0.5, 0.05)])
+def test_fresh_noise_is_averaged_out(size, goal):
+    rng = np.random.default_rng(1)
+    result = solve(lambda x: quadratic(x) + size * F0 * rng.standard_normal(), budget=1000)
+    assert gap(result) < goal
+    assert any("fresh noise" in line for line in result.explain)
+    assert abs(result.fun - quadratic(result.x)) < 4 * result.fun_error
+    assert "standard error" in str(result)
+
+
+def test_the_answer_is_not_the_luckiest_draw():
+    rng = np.random.default_rng(2)
+    seen = []
+
+    def f(x):
+        seen.append(quadratic(x) + 0.3 * F0 * rng.standard_normal())
+        return seen[-1]
+
+    result = solve(f)
+    assert result.fun > min(seen) + 0.1 * F0
+
+
+@pytest.mark.parametrize("size", [10.0, -10.0])
+def test_outliers_are_asked_again(size):
+    rng = np.random.default_rng(3)
+    result = solve(lambda x: quadratic(x) + (size * F0 if rng.random() < 0.05 else 0.0))
+    assert gap(result) < 1e-3
+    assert result.fun == pytest.approx(quadratic(result.x))
+
+
+def test_nothing_but_noise_is_no_success():
+    rng = np.random.default_rng(4)
+    result = solve(lambda x: float(rng.standard_normal()), budget=300)
+    assert not result.success or result.status.limit
+    assert result.nfev <= 300
+
+
+def test_no_point_leaves_the_box():
+    rng = np.random.default_rng(5)
+    low, high = np.full(D, -0.3), np.full(D, 1.1)
+    low[60:], high[60:] = -2.0, 0.9
+
+    def f(x):
+        assert (x >= low).all()
+        assert (x <= high).all()
+        return quadratic(x) + 0.05 * F0 * rng.standard_normal()
+
+    result = solve(f, constraint=SparseBox(K, low, high))
+    best = quadratic(np.clip(TARGET, low, high))
+    assert quadratic(result.x) - best < 0.1 * F0
+
+
+@pytest.mark.parametrize("budget", [3, 8, 15, 40, 90])
+def test_small_budgets_are_kept(budget):
+    rng = np.random.default_rng(6)
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        return quadratic(x) + 0.1 * F0 * rng.standard_normal()
+
+    result = solve(f, budget=budget)
+    assert len(calls) <= budget
+    assert math.isfinite(result.fun)
+
+
+def test_failing_points_do_no_harm():
+    rng = np.random.default_rng(7)
+
+    def f(x):
+        if np.abs(x).max() > 1.8:
+            return math.nan
+        return quadratic(x) + 0.02 * F0 * rng.standard_normal()
+
+    result = minimize(f, np.zeros(D), k=K, method="auto", max_queries=800, rng=0, on_error="skip")
+    assert gap(result) < 0.05
+
+
+def test_the_run_can_be_repeated():
+    def f(x):
+        return quadratic(x) + 1e-3 * F0 * hashed(x)
+
+    first, second = solve(f, 11), solve(f, 11)
+    np.testing.assert_array_equal(first.x, second.x)
+    assert first.fun == second.fun
+    assert first.explain == second.explain
+
+
+def test_a_constant_changes_rounding_only():
+    supports = []
+    for constant in (0.0, 1e3):
+        rng = np.random.default_rng(8)
+
+        def f(x, rng=rng, constant=constant):
+            return quadratic(x) + constant + 0.05 * F0 * rng.standard_normal()
+
+        result = solve(f)
+        supports.append(result.support.tolist())
+        assert gap(result) < 1e-2
+    assert supports[0] == supports[1]
+
+
+def test_the_algorithm_object_works_without_a_budget():
+    rng = np.random.default_rng(9)
+    result = minimize(
+        lambda x: quadratic(x) + 0.05 * F0 * rng.standard_normal(),
+        np.zeros(D),
+        method=auto(k=K),
+        max_queries=800,
+        rng=0,
+    )
+    assert gap(result) < 0.1
+
+
+def test_a_budget_that_noise_uses_up_is_named():
+    rng = np.random.default_rng(10)
+    result = solve(lambda x: quadratic(x) + 0.3 * F0 * rng.standard_normal(), budget=500)
+    assert result.nfev == 500
+    assert result.status.name == "QUERIES"
+    assert result.fun_error > 0
