@@ -8,7 +8,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
 
 from szoht.algorithms.auto.noise_test import robust_scale
 from szoht.types import Indices, Mask, Vector
@@ -346,6 +345,8 @@ def next_shape(model: QuadraticModel) -> Vector:
     Directions are stretched or shrunk by up to a factor of two at a time, and only as far as their
     curvature is known: one that noise may have made small is not stretched.
     """
+    from scipy.optimize import Bounds, minimize  # noqa: PLC0415  (costs more than the import)
+
     values, vectors = np.linalg.eigh(model.hessian)
     unsure = 4 * model.residual / math.sqrt(max(model.freedom, 1.0))
     trusted = np.maximum(np.abs(values), unsure)
