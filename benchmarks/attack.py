@@ -15,7 +15,12 @@ from core import Row, Timed, report, seconds, sized
 
 from szoht import AskTell, szoht
 from szoht.applications.attack import AttackObjective, Batches, Margin
-from szoht.applications.attack.datasets import Classified, load_cifar10, load_imagenet, load_mnist
+from szoht.applications.attack.datasets import (
+    ClassifiedImages,
+    load_cifar10,
+    load_imagenet,
+    load_mnist,
+)
 from szoht.applications.attack.torch_network import TorchNetwork
 from szoht.core.objective import as_objective
 from szoht.errors import SzohtError
@@ -36,7 +41,7 @@ class Watched(torch.nn.Module):
 
 
 def beyond_the_network(
-    what: str, data: Classified, *, limit: float, batch: int, repeats: int, **options: Any
+    what: str, data: ClassifiedImages, *, limit: float, batch: int, repeats: int, **options: Any
 ) -> Row:
     """Measure whole iterations, and how much of them is not spent in the network."""
     images, labels = data.correct(1)
@@ -68,7 +73,7 @@ def rows() -> list[Row]:
     """Measure what can be loaded here."""
     torch.set_num_threads(1)
     size = {"q": sized(100, 4), "support_size": 100}
-    cases: list[tuple[str, Callable[[], Classified], dict[str, Any]]] = [
+    cases: list[tuple[str, Callable[[], ClassifiedImages], dict[str, Any]]] = [
         (
             "attack MNIST, q = s2 = 100",
             lambda: load_mnist(20),

@@ -1,7 +1,7 @@
 """A Dask cluster on this machine: a scheduler and two workers as processes, and a job for them.
 
-Run with ``make demo-cluster``. On a real cluster the scheduler has an address, and all that is left
-of this file is ``Client(address)`` and ``executor=szoht.executors.Dask(client)``.
+Run with ``make demo-cluster``. With the scheduler of a real cluster, only these
+lines are needed: ``Client(address)`` and ``executor=szoht.executors.Dask(client)``.
 """
 
 import os
@@ -24,14 +24,14 @@ TRUTH[[7, 60, 150]] = [1.0, -0.5, 2.0]
 
 
 def simulate(x: np.ndarray) -> float:
-    """Return the mismatch of a simulation that takes its time."""
+    """Return the mismatch of a slow simulation."""
     time.sleep(SECONDS)
     return float(np.square(x - TRUTH).sum())
 
 
 @contextmanager
 def started(*command: str) -> Iterator[None]:
-    """Run a Python module as a process of its own, and end it by its id whatever happens."""
+    """Run a Python module in a process that is terminated at the end of the block."""
     folder = str(Path(__file__).parent)
     process = subprocess.Popen(  # noqa: S603  (our own interpreter and modules)
         [sys.executable, "-m", *command],

@@ -1,4 +1,4 @@
-"""A simulator with 1,000 knobs of which 8 matter: find them, and their settings, from values alone.
+"""A simulator with 1,000 parameters of which 8 matter: find them and their values.
 
 Run with ``make demo``, or ``python examples/demo.py --out demo.png``.
 """
@@ -15,9 +15,9 @@ N_KNOBS, N_TIMES, N_RELEVANT, BUDGET = 1_000, 400, 8, 2_000
 
 
 class Simulator:
-    """An amplifier that saturates: knob i mixes in its own waveform, the sum passes through tanh.
+    """An amplifier that saturates: knob i adds its own waveform, the sum passes through tanh.
 
-    The mismatch with a recorded signal is all that a user of it sees.
+    Only the mismatch with a recorded signal can be observed.
     """
 
     def __init__(self, seed: int) -> None:
@@ -38,8 +38,8 @@ class Simulator:
         return float(((self.run(knobs) - self.recording) ** 2).mean())
 
 
-def draw(simulator: Simulator, result: szoht.Result, path: Path) -> None:
-    """Draw the descent and the recovered knobs."""
+def plot(simulator: Simulator, result: szoht.Result, path: Path) -> None:
+    """Plot the descent and the recovered settings."""
     figure = Figure(figsize=(10, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     start = simulator.mismatch(np.zeros(N_KNOBS))
@@ -51,11 +51,11 @@ def draw(simulator: Simulator, result: szoht.Result, path: Path) -> None:
     left.set(xlabel="queries", ylabel="best mismatch so far", title="Descent")
     left.grid(alpha=0.3)
     relevant = np.flatnonzero((simulator.truth != 0) | (result.x != 0))
-    places = np.arange(relevant.size)
-    right.bar(places - 0.2, simulator.truth[relevant], width=0.4, color="#c9c9c9", label="true")
-    right.bar(places + 0.2, result.x[relevant], width=0.4, color="#1b6ca8", label="found")
+    positions = np.arange(relevant.size)
+    right.bar(positions - 0.2, simulator.truth[relevant], width=0.4, color="#c9c9c9", label="true")
+    right.bar(positions + 0.2, result.x[relevant], width=0.4, color="#1b6ca8", label="found")
     right.axhline(0, color="black", linewidth=0.8)
-    right.set_xticks(places, [str(i) for i in relevant], rotation=45)
+    right.set_xticks(positions, [str(i) for i in relevant], rotation=45)
     right.set(xlabel="knob", ylabel="setting", title=f"{N_RELEVANT} of {N_KNOBS:,} knobs")
     right.legend(frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def draw(simulator: Simulator, result: szoht.Result, path: Path) -> None:
 
 
 def main() -> None:
-    """Solve the problem, print what was found, save the picture."""
+    """Solve the problem, print the solution, save the figure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("out/demo.png"))
     parser.add_argument("--seed", type=int, default=0)
@@ -80,12 +80,12 @@ def main() -> None:
     )
     print(result)
     relevant = np.flatnonzero(simulator.truth)
-    hits = np.intersect1d(result.support, relevant).size
+    n_found = np.intersect1d(result.support, relevant).size
     print(f"\nmismatch {simulator.mismatch(np.zeros(N_KNOBS)):.4f} -> {result.fun:.6f}")
     print(f"relevant knobs {relevant.tolist()}\nfound          {result.support.tolist()}")
-    print(f"{hits} of {N_RELEVANT} found with {result.nfev:,} queries")
-    draw(simulator, result, arguments.out)
-    print(f"picture saved to {arguments.out}")
+    print(f"{n_found} of {N_RELEVANT} found with {result.nfev:,} queries")
+    plot(simulator, result, arguments.out)
+    print(f"figure saved to {arguments.out}")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 ``python tests/iteration_trace.py`` prints it; `test_design.py` compares it with the document.
 """
 
+import functools
+import inspect
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,8 +14,8 @@ import numpy as np
 import szoht
 
 PACKAGE = Path(szoht.__file__).parent
-COLUMN = 34
-HIDDEN = {"errors.py", "types.py", "core/validation.py", "core/memory.py", "core/clock.py"}
+COLUMN = 44
+HELPERS = {"core/validation.py", "core/memory.py", "core/clock.py", "errors.py", "types.py"}
 """Files of small helpers, which would hide the plan of the house."""
 
 
@@ -32,26 +34,38 @@ class Call:
             yield from call.lines(depth + 1)
 
     def add(self, call):
-        """Add a call unless one like it is there already."""
+        """Return the call of this name, which is new if there was none before."""
         known = next((c for c in self.inner if (c.file, c.name) == (call.file, call.name)), None)
         if known is None:
             self.inner.append(call)
         return known or call
 
 
+def properties():
+    """Return the code of all properties of the package: reading one is no step of the way."""
+    found = set()
+    for module in [m for name, m in sys.modules.items() if name.partition(".")[0] == "szoht"]:
+        for kind in filter(inspect.isclass, vars(module).values()):
+            for value in vars(kind).values():
+                if isinstance(value, property) and value.fget is not None:
+                    found.add(value.fget.__code__)
+                elif isinstance(value, functools.cached_property):
+                    found.add(value.func.__code__)
+    return found
+
+
 def trace(run):
-    """Return the calls between files of the package while ``run()`` lasts, each way once."""
+    """Return the calls between files of the package while ``run()`` lasts, each of them once."""
     root = Call("", "")
-    stack = [root]
+    stack, hidden = [root], properties()
 
     def watch(frame, event, argument):
         if event == "call":
-            path = Path(frame.f_code.co_filename)
-            inside = path.is_relative_to(PACKAGE)
-            file = str(path.relative_to(PACKAGE)) if inside else ""
-            name = frame.f_code.co_name
-            shown = inside and file != stack[-1].file and file not in HIDDEN and name[0] != "<"
-            stack.append(stack[-1].add(Call(file, name)) if shown else stack[-1])
+            path, code = Path(frame.f_code.co_filename), frame.f_code
+            file = str(path.relative_to(PACKAGE)) if path.is_relative_to(PACKAGE) else ""
+            inside = file and file not in HELPERS and code not in hidden
+            shown = inside and file != stack[-1].file and code.co_name[0] != "<"
+            stack.append(stack[-1].add(Call(file, code.co_name)) if shown else stack[-1])
         elif event == "return":
             stack.pop()
 
@@ -64,35 +78,34 @@ def trace(run):
 
 
 def picture():
-    """Return one iteration of SZOHT, without the start and the end of the run."""
+    """Return the calls of two iterations of SZOHT, without the start and the end of the run."""
     target = np.zeros(20)
     target[[3, 7]] = 1.0
+    calls = 0
 
     def fun(x):
+        nonlocal calls
+        calls += 1
+        if calls > 2 * 4:  # q + 1 queries each
+            raise KeyboardInterrupt
         return float(((x - target) ** 2).sum())
 
-    loops = []
+    def run():
+        options = {"q": 3, "step_size": 0.2}
+        szoht.minimize(fun, np.zeros(20), k=2, method="szoht", options=options, rng=0)
 
-    def find(call):
-        if call.file.endswith("loop.py"):
-            loops.append(call)
-        for inner in call.inner:
-            find(inner)
+    (drive,) = [call for call in _all(trace(run)) if call.name == "drive"]
+    steps = [call for call in drive.inner if call.name in ("ask", "__call__", "receive")]
+    lines = ["run/loop.py"]
+    for step in steps:
+        lines += step.lines(depth=1)
+    return "\n".join(line.rstrip() for line in lines)
 
-    find(
-        trace(
-            lambda: szoht.minimize(
-                fun,
-                np.zeros(20),
-                k=2,
-                method="szoht",
-                options={"q": 3, "step_size": 0.2},
-                max_iterations=3,
-                rng=0,
-            )
-        )
-    )
-    return "\n".join(loops[0].lines())
+
+def _all(call):
+    yield call
+    for inner in call.inner:
+        yield from _all(inner)
 
 
 if __name__ == "__main__":

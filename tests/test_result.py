@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from szoht import Status, minimize
+from szoht.core.algorithm import Measured
+from szoht.result import Counts, Progress
 
 
 @pytest.fixture
@@ -57,3 +59,23 @@ def test_the_same_seed_repeats_a_run(result):
         lambda x: float(((x - 1) ** 2).sum()), np.zeros(30), k=2, max_queries=300, rng=result.seed
     )
     assert np.array_equal(again.x, result.x)
+
+
+def progress(iteration=0, best=1.0, value=None, queries=0):
+    x = np.zeros(1)
+    return Progress(
+        iteration=iteration,
+        counts=Counts(queries=queries),
+        x=x,
+        value=best if value is None else value,
+        best=Measured(x, best),
+        seconds=0.0,
+    )
+
+
+def test_best_x_belongs_to_best_value():
+    best = Measured(np.ones(1), 1.0)
+    progress = Progress(
+        iteration=0, counts=Counts(), x=np.zeros(1), value=0.0, best=best, seconds=0.0
+    )
+    assert progress.best_x is best.x

@@ -5,9 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from szoht import Status, minimize
+from szoht import Status, errors, minimize
+from szoht.core.algorithm import Measured
+from szoht.result import Counts, Progress
 from szoht.run import ask_tell as ask_tell_module
-from szoht.stopping import AnyOf, Iterations, Queries, Seconds, Stalled, Target
+from szoht.stopping import AnyOf, Iterations, Queries, Seconds, Stalled, Target, join_limits
 
 
 def quadratic(x):
@@ -89,37 +91,146 @@ def test_joined_rules_stop_at_the_first():
     assert run(stop=Iterations(300) | Queries(60)).nfev <= 60
 
 
-@pytest.mark.parametrize("stop", [True, np.True_])
-def test_a_callback_stops_by_returning_true(stop):
-    result = run(callback=lambda p: stop if p.iteration == 3 else None, max_queries=1_000)
-    assert result.status is Status.CALLBACK
-    assert result.nit == 3
+def progress(iteration=0, best=1.0, value=None, queries=0):
+    x = np.zeros(1)
+    return Progress(
+        iteration=iteration,
+        counts=Counts(queries=queries),
+        x=x,
+        value=best if value is None else value,
+        best=Measured(x, best),
+        seconds=0.0,
+    )
+
+
+def test_target_is_reached_by_the_best_value_and_by_equality():
+    check = Target(1.0).begin()
+    assert check(progress(best=1.0), 0) is Status.TARGET
+    assert check(progress(best=1.0, value=5.0), 0) is Status.TARGET
+    assert check(progress(best=1.5, value=0.5), 0) is None
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6])
+def test_stalled_counts_from_the_last_real_improvement(scale):
+    check = Stalled(3, rtol=1e-2).begin()
+    values = [1.0, 0.5, 0.499, 0.498, 0.497, 0.497]
+    found = [check(progress(t, scale * value), 0) for t, value in enumerate(values)]
+    assert found == [None] * 4 + [Status.STALLED] * 2
+
+
+def test_a_joined_budget_is_hard():
+    for extra in ({"max_iterations": 10}, {"target": -1.0}, {"stop": Stalled(1000)}):
+        result = minimize(
+            quadratic,
+            np.zeros(12),
+            k=2,
+            options={"q": 4, "step_size": 0.05},
+            max_queries=50,
+            rng=0,
+            **extra,
+            method="szoht",
+        )
+        assert result.nfev <= 50
+        with pytest.raises(errors.BudgetError):
+            minimize(
+                quadratic,
+                np.zeros(12),
+                k=2,
+                options={"q": 4},
+                max_queries=4,
+                rng=0,
+                **extra,
+                method="szoht",
+            )
+
+
+def test_a_target_alone_still_has_a_budget():
+    rule = join_limits(
+        max_queries=None, max_iterations=None, max_seconds=None, target=0.0, stop=None, default=7
+    )
+    assert Queries(7) in rule.rules
+
+
+def test_every_joined_rule_sees_every_iteration():
+    class Deaf(Iterations):
+        def begin(self):
+            return lambda progress, cost: None if progress.iteration != 1 else Status.ITERATIONS
+
+    check = (Deaf(1) | Stalled(2)).begin()
+    check(progress(0, 1.0), 0)
+    check(progress(1, 0.5), 0)
+    assert check(progress(2, 0.5), 0) is None  # Stalled saw the improvement of iteration 1
+
+
+def test_a_target_gives_the_point_that_reached_it():
+    result = minimize(
+        quadratic,
+        np.zeros(30),
+        k=30,
+        method="truncated_zsgd",
+        target=15.0,
+        max_queries=5_000,
+        rng=0,
+    )
+    assert result.status is Status.TARGET
+    assert result.fun == quadratic(result.x) <= 15.0
+
+
+def test_inferred_values_do_not_reach_a_target():
+    """Central differences see f - mu^2 on a concave function; the measurement tells."""
+
+    def fun(x):
+        return 5 - float(x @ x)
+
+    result = minimize(
+        fun,
+        np.zeros(5),
+        k=5,
+        options={"central": True, "mu": 1.0, "q": 5, "step_size": 1e-9},
+        target=4.5,
+        max_queries=200,
+        rng=0,
+        method="szoht",
+    )
+    assert result.status is Status.QUERIES
     assert not result.success
+    assert result.fun == fun(result.x)
 
 
-def test_a_callback_stops_by_stop_iteration():
-    def callback(progress):
-        if progress.iteration == 2:
-            raise StopIteration
-
-    assert run(callback=callback, max_queries=1_000).nit == 2
-
-
-def test_a_callback_that_returns_a_number_does_not_stop():
-    assert run(callback=lambda p: p.best_value, max_iterations=4).nit == 4
-
-
-def test_several_callbacks_all_see_the_run():
-    seen = [], []
-    run(callback=[seen[0].append, seen[1].append], max_iterations=4)
-    assert [p.iteration for p in seen[0]] == [p.iteration for p in seen[1]]
+def test_inferred_values_reach_a_target_once_they_are_measured():
+    result = minimize(
+        quadratic,
+        np.zeros(30),
+        k=2,
+        options={"central": True, "q": 20, "step_size": 0.1},
+        target=28.5,
+        max_queries=3_000,
+        rng=0,
+        method="szoht",
+    )
+    assert result.status is Status.TARGET
+    assert result.fun == quadratic(result.x) <= 28.5
 
 
-def test_callbacks_cannot_change_the_run():
-    def vandal(progress):
-        with pytest.raises(ValueError, match="read-only"):
-            progress.x[0] = 5.0
-        with pytest.raises(AttributeError):
-            progress.iteration = 7
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_target_counts_whatever_the_order_of_the_rules(swap):
+    rules = Iterations(1), Target(1e9)
+    stop = rules[1] | rules[0] if swap else rules[0] | rules[1]
+    result = minimize(quadratic, np.zeros(30), k=2, stop=stop, rng=0, method="szoht")
+    assert result.status is Status.TARGET
 
-    assert np.array_equal(run(callback=vandal, max_iterations=3).x, run(max_iterations=3).x)
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Queries(0),
+        lambda: Iterations(1.5),
+        lambda: Seconds(-1),
+        lambda: Target(np.inf),
+        lambda: Stalled(0),
+        lambda: Stalled(3, rtol=-1),
+    ],
+)
+def test_bad_parameters_name_the_rule(make):
+    with pytest.raises(errors.SzohtError, match="must be"):
+        make()

@@ -77,6 +77,40 @@ class Mishap:
             raise SystemExit(3)
 
 
+class DifferentElsewhereError(Exception):
+    """An exception that can be unpickled in the process that raised it and in no other."""
+
+    def __reduce__(self):
+        return _only_in, (os.getpid(),)
+
+
+def _only_in(pid):
+    if os.getpid() != pid:
+        raise OSError("unpickled elsewhere")
+    return DifferentElsewhereError()
+
+
+def raises_different_elsewhere(x):
+    raise DifferentElsewhereError
+
+
+class DiesWithAChild:
+    """`quadratic`, but the first call ends its process and leaves a forked child behind."""
+
+    def __init__(self, folder):
+        self.note = folder / "child"
+
+    def __call__(self, x):
+        if not self.note.exists():
+            child = os.fork()
+            if child == 0:
+                time.sleep(60)
+                os._exit(0)
+            self.note.write_text(str(child))
+            os._exit(7)
+        return quadratic(x)
+
+
 def process_id(x):
     return float(os.getpid())
 

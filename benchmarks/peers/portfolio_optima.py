@@ -25,7 +25,7 @@ from portfolio_search import search
 from problems.portfolios import NAMES, OPTIMA, SIZES, load
 
 from szoht.problems import Portfolio
-from szoht.problems.supports import on_supports
+from szoht.problems.exact_weights import optimal_weights
 from szoht.types import Indices, Vector
 
 ENUMERATED = 2_000_000
@@ -46,7 +46,7 @@ def enumerated(problem: Portfolio, k: int) -> Found:
     best, support = math.inf, np.empty(0, dtype=np.intp)
     count = 0
     for batch in _batches(problem.dimension, k):
-        values = on_supports(problem.criterion, batch)[0]
+        values = optimal_weights(problem.criterion, batch)[0]
         count += len(values)
         place = int(np.argmin(values))
         if values[place] < best:
@@ -88,7 +88,7 @@ def bounded(problem: Portfolio, k: int, found: tuple[float, Indices], seconds: f
     value, support = found
     if model.getNSols():
         chosen = np.array([i for i, v in enumerate(z) if model.getVal(v) > 0.5], dtype=np.intp)
-        exact = float(on_supports(problem.criterion, chosen[None])[0][0])
+        exact = float(optimal_weights(problem.criterion, chosen[None])[0][0])
         if exact < value:
             value, support = exact, chosen
     gap = 100.0 * (1.0 - bound / value)
@@ -138,7 +138,7 @@ def solve(name: str, k: int, seconds: float, starts: int) -> Found:
     d = problem.dimension
     if math.comb(d, k) <= ENUMERATED:
         return enumerated(problem, k)
-    found = search(lambda supports: on_supports(problem.criterion, supports)[0], d, k, starts)
+    found = search(lambda supports: optimal_weights(problem.criterion, supports)[0], d, k, starts)
     return bounded(problem, k, found, seconds)
 
 

@@ -35,7 +35,7 @@ __all__ = [
     "warn",
 ]
 
-PACKAGE = str(Path(__file__).parent) + os.sep
+PACKAGE_FOLDER = str(Path(__file__).parent) + os.sep
 
 
 class SzohtError(Exception):
@@ -51,7 +51,7 @@ class ParameterTypeError(SzohtError, TypeError):
 
 
 class BudgetError(ParameterError):
-    """The budget does not even pay for the first plan of the algorithm."""
+    """The budget is smaller than the cost of the first plan."""
 
 
 class CapabilityError(SzohtError, TypeError):
@@ -67,7 +67,7 @@ class EvaluationError(SzohtError, RuntimeError):
 
 
 class ExecutorError(SzohtError, RuntimeError):
-    """Workers could not be started, or a pool that is not ours has broken down."""
+    """Workers could not be started, or the user's own pool is broken."""
 
 
 class NonFiniteError(SzohtError, ValueError):
@@ -83,7 +83,7 @@ class DataError(SzohtError, ValueError):
 
 
 class DataNotFoundError(SzohtError, FileNotFoundError):
-    """A data file is nowhere to be found; the message lists the ways to supply it."""
+    """A data file was not found; the message lists the ways to supply it."""
 
 
 class StoreError(SzohtError, RuntimeError):
@@ -95,15 +95,15 @@ class StoreFileError(StoreError, ValueError):
 
 
 class StoreWriteError(StoreError, OSError):
-    """A run store cannot be written, for want of room for instance."""
+    """A run store cannot be written, for instance because the disk is full."""
 
 
 class RunBusyError(StoreError):
-    """Another process is at work on the run."""
+    """Another process has locked the run."""
 
 
 class RunMismatchError(StoreError, ValueError):
-    """What is to be resumed is not what was stored."""
+    """The run to be resumed differs from the stored one."""
 
 
 class UnknownRunError(StoreError, LookupError):
@@ -138,11 +138,11 @@ class DataWarning(SzohtWarning):
 
 
 class IdleWorkersWarning(SzohtWarning):
-    """A vectorised function gets so many points per call that one call is all there is."""
+    """A vectorized function gets all points in one call, so that one worker does all the work."""
 
 
 class RoundingWarning(SzohtWarning):
-    """The radius is so small that rounding drowns the finite difference."""
+    """The radius is so small that rounding dominates the finite difference."""
 
 
 class StartWarning(SzohtWarning):
@@ -153,7 +153,7 @@ def warn(message: str, category: type[SzohtWarning]) -> None:
     """Emit a warning that points at the caller's line, however deep inside the library we are."""
     level = 1
     frame = sys._getframe(1)
-    while frame.f_code.co_filename.startswith(PACKAGE) and frame.f_back is not None:
+    while frame.f_code.co_filename.startswith(PACKAGE_FOLDER) and frame.f_back is not None:
         frame = frame.f_back
         level += 1
     warnings.warn(message, category, stacklevel=level + 1)

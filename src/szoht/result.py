@@ -1,7 +1,6 @@
 """What comes out of a run: `Status`, `Counts`, `Progress`, `Failure`, `Result`."""
 
 import enum
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
@@ -10,8 +9,7 @@ import numpy as np
 
 from szoht.core.algorithm import Evidence, Measured, PathPoint
 from szoht.core.implicit import ImplicitPoint
-from szoht.core.query import Answer, Plan
-from szoht.types import Indices, Mask, Vector
+from szoht.types import Indices, Vector
 
 __all__ = ["Counts", "Failure", "Faults", "Progress", "Result", "Status"]
 
@@ -78,7 +76,7 @@ class Status(enum.Enum):
 
     @property
     def limit(self) -> bool:
-        """Whether the run ended because something that the user rationed is used up."""
+        """Whether the run ended because it reached a limit."""
         return self in (Status.QUERIES, Status.ITERATIONS, Status.SECONDS)
 
     @property
@@ -107,10 +105,10 @@ class Counts:
 
 @dataclass(frozen=True, kw_only=True)
 class Faults:
-    """What went wrong among the workers, and was made good by trying again or by going on.
+    """Faults of workers that did not end the run.
 
     How often a worker died, hung past the timeout, or raised; and how many points were left out
-    because enough others had answered (``min_fraction``).
+    because enough others had been evaluated (``min_fraction``).
     """
 
     died: int = 0
@@ -128,7 +126,7 @@ class Faults:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Progress:
-    """An immutable look at a run, handed to callbacks and stop rules after each iteration.
+    """An immutable view of a run, passed to callbacks and stop rules after each iteration.
 
     ``x`` is the newest iterate, which may not have been measured yet; ``value`` is the value of the
     newest one that was; ``best`` is the best of those.
@@ -202,7 +200,7 @@ class Result:
     failure
         The evaluation that ended the run, if one did.
     faults
-        What went wrong among the workers, if there were any.
+        Faults of the workers, if there were any.
     explain
         What the algorithm did and why, one line per decision, if it decides anything.
     path
@@ -278,48 +276,6 @@ class Result:
         if self.faults:
             rows["faults"] = str(self.faults)
         return "\n".join(f"{name:>9}: {value}" for name, value in rows.items())
-
-
-def count_failures(plan: Plan, answers: Sequence[Answer]) -> int:
-    """Return how many values and gradients were asked for and not answered by finite numbers."""
-    values = sum(int(np.count_nonzero(~_settled(answer))) for answer in answers)
-    return values + sum(
-        int(query.gradient and bool(np.isfinite(answer.values[0])) and not _has_gradient(answer))
-        for query, answer in zip(plan.queries, answers, strict=True)
-    )
-
-
-def finite_only(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the answers with NaN for whatever is not a finite number."""
-    return [
-        replace(answer, values=np.where(np.isfinite(answer.values), answer.values, np.nan))
-        for answer in answers
-    ]
-
-
-def _settled(answer: Answer) -> Mask:
-    """Tell which points have a finite value, or were left out on purpose."""
-    finite: Mask = np.isfinite(answer.values)
-    return finite if answer.left_out is None else finite | answer.left_out
-
-
-def _has_gradient(answer: Answer) -> bool:
-    return answer.gradient is not None and bool(np.isfinite(answer.gradient).all())
-
-
-def first_failure(plan: Plan, answers: Sequence[Answer], spent: int) -> Failure | None:
-    """Return the first point without a finite value, if any; ``spent`` points came before."""
-    for query, answer in zip(plan.queries, answers, strict=True):
-        settled = _settled(answer)
-        if not settled.all():
-            i = int(np.argmin(settled))
-            reason = f"the value is {answer.values[i]}"
-            return Failure(query=spent + i + 1, point=query.points(i, i + 1)[0], reason=reason)
-        if query.gradient and not _has_gradient(answer):
-            reason = "the gradient is missing or not finite"
-            return Failure(query=spent + 1, point=query.base, reason=reason)
-        spent += query.n_points
-    return None
 
 
 def _entries(x: Vector) -> str:

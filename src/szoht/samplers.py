@@ -1,4 +1,4 @@
-"""Which part of a stochastic objective one iteration sees."""
+"""Samples of a stochastic objective, one per iteration."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable

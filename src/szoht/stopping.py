@@ -22,12 +22,12 @@ __all__ = [
 ]
 
 Check: TypeAlias = Callable[[Progress, int], Status | None]
-"""Told the progress and the cost of the next plan, gives the reason to stop, or None."""
+"""Takes the progress and the cost of the next plan; returns why to stop, or None."""
 
 
 @dataclass(frozen=True)
 class Rule(ABC):
-    """A reason to stop. Rules are frozen; what a rule must remember lives in its `begin`."""
+    """A reason to stop. Rules are frozen; what one remembers is in the check that `begin` makes."""
 
     @abstractmethod
     def begin(self) -> Check:

@@ -167,8 +167,8 @@ def test_labels_that_are_no_dates_keep_the_order_of_the_file(tmp_path):
     ("dates", "message"),
     [
         ([*DATES[:3], DATES[1]], "line 5: the date '2024-02-29' is also that of"),
-        (["2024-01-31", "2024-02-29", "2024-03-28", "Total"], "line 5: 'Total' is no date"),
-        (["start", *DATES[1:]], "line 2: 'start' is no date like the last"),
+        (["2024-01-31", "2024-02-29", "2024-03-28", "Total"], "line 5: 'Total' is not a date"),
+        (["start", *DATES[1:]], "line 2: 'start' is not a date like the last"),
         (["01/02/2024", "02/01/2024", "03/03/2024", "04/04/2024"], "day/month or as month/day"),
     ],
 )

@@ -14,7 +14,7 @@ def test_one_experiment(tmp_path):
     run = invoke("rho-gamma", "--quick", "--workers", "1", "--out", str(tmp_path))
     assert run.exit_code == 0, run.output
     assert "rho-gamma-value" in run.output
-    assert "5 claims: 4 hold, 1 differ, 0 fail, 0 not judged." in run.output
+    assert "5 claims: 4 hold, 1 differ, 0 fail, 0 skipped." in run.output
     assert (tmp_path / "report.html").is_file()
     again = invoke("rho-gamma", "--workers", "1", "--out", str(tmp_path))
     assert again.exit_code == 0, again.output

@@ -201,7 +201,7 @@ def test_contradictions_failures_and_nonsense(cli):
     assert f"contradiction: {first} is 5.0 already; 6.0 is ignored" in output
     assert f"unknown point: {run}:7:0" in output
     assert f"unknown point: {run}:0:999" in output
-    assert output.count("is left out") == 4
+    assert output.count("is ignored:") == 4
     # failed points wait again
     waiting = [json.loads(line)["id"] for line in cli("ask", "a.db").output.splitlines()]
     assert waiting == [point["id"] for point in points[1:]]

@@ -66,10 +66,10 @@ def test_small_supports_have_no_second_corollary():
     assert ("Corollary 1", "q, sufficient", "2090", "6850") in rows(result.output)
 
 
-def test_no_room_is_said():
+def test_a_dimension_that_is_too_small_is_reported():
     result = run("--d", "500", "--k-star", "5")
     assert ("Theorem 1", "smallest q", "", "none") in rows(result.output)
-    assert result.output.count("no room for k") == 4
+    assert result.output.count("d too small") == 4
 
 
 def test_both_figures_are_drawn(tmp_path):

@@ -241,7 +241,9 @@ class Unprojected(ForwardBackward):
         return x - 0.2 * estimate.gradient, memory
 
 
-@pytest.mark.parametrize(("update", "complaint"), [(Ascent, "no progress"), (Unprojected, "left")])
+@pytest.mark.parametrize(
+    ("update", "complaint"), [(Ascent, "no progress"), (Unprojected, "infeasible")]
+)
 def test_the_suite_finds_a_wrong_update(update, complaint):
     broken = update(operator=Sparse(3), step_size=0.2)
     with pytest.raises(AssertionError, match=complaint):

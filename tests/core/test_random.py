@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from szoht.core.random import Key, Purpose, as_seed, draw_supports
@@ -47,6 +47,7 @@ def test_bad_seeds(bad, error):
 
 
 @given(st.integers(1, 40), st.data())
+@settings(deadline=None)
 def test_supports_are_sorted_subsets(d, data):
     size = data.draw(st.integers(1, d))
     supports = draw_supports(np.random.default_rng(0), d=d, size=size, count=9)
@@ -68,3 +69,7 @@ def test_every_subset_is_equally_likely(size):
     # mean and variance of chi-square with len - 1 degrees of freedom; five sigma
     freedom = len(subsets) - 1
     assert chi_square <= freedom + 5 * np.sqrt(2 * freedom) + 5
+
+
+def test_entropy_is_128_bits():
+    assert max(as_seed(np.random.SeedSequence(i)) for i in range(20)) >= 2**64

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from szoht import AskTell, Objective, algorithms
+from szoht import AskTell, Objective, algorithms, minimize
 from szoht.core.query import Plan, Query, one_point
-from szoht.errors import AnswerShapeError
+from szoht.errors import AnswerShapeError, CapabilityError
 from szoht.evaluation.chunks import Chunk, ChunkValues, merge, split
 from szoht.evaluation.evaluate import evaluate_chunk
 from szoht.evaluation.oracle import Oracle, PointFailure
@@ -207,6 +207,11 @@ def test_skipping_goes_on_behind_the_point_that_failed(on_chunk):
     expected[2] = np.nan
     (answer,) = Oracle(objective=failing_at(3), on_error="skip")(plan, on_chunk=on_chunk)
     assert np.array_equal(answer.values, expected, equal_nan=True)
+
+
+def test_an_algorithm_for_one_number_refuses_several():
+    with pytest.raises(CapabilityError, match="n_outputs=3"):
+        minimize(VECTORS["plain"], np.zeros(D), k=3, max_queries=50, rng=0)
 
 
 def test_a_flat_array_is_taken_point_by_point():

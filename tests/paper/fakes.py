@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from szoht.paper import Drawing, Experiment, Job, Measured
-from szoht.reporting.drawing import panels
+from szoht.paper import Experiment, Job, Measurement, Plot
+from szoht.reporting.figures import subplots
 
 SLOPE = 2.0
 
@@ -26,15 +26,15 @@ def line(x):
 
 
 def figures(results):
-    figure, (axes,) = panels()
+    figure, (axes,) = subplots()
     axes.plot(*results.runs("low")[0].table.values())
-    return {"lines": Drawing(figure=figure, caption="Two lines & <more>.")}
+    return {"lines": Plot(figure=figure, caption="Two lines & <more>.")}
 
 
 def value(results, curve, place):
     values = results.at(curve, "y", place)
     middle = float(np.median(values))
-    return Measured(value=middle, text=f"{middle:g}", low=values.min(), high=values.max())
+    return Measurement(value=middle, text=f"{middle:g}", low=values.min(), high=values.max())
 
 
 def make(**changes):
@@ -42,7 +42,7 @@ def make(**changes):
         "name": "fake",
         "title": "A fake",
         "where": "Nowhere",
-        "about": "Lines.",
+        "description": "Lines.",
         "jobs": jobs,
         "run": run,
         "figures": figures,

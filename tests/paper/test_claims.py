@@ -1,4 +1,4 @@
-"""Claims: the rules by which they are judged, and what they are computed from."""
+"""Claims: the rules by which they are checked, and what they are computed from."""
 
 import sys
 from types import SimpleNamespace
@@ -17,16 +17,17 @@ from szoht.paper import (
     Results,
     Scale,
     Verdict,
-    find,
-    judge,
-    names,
+    evaluate_claim,
+    experiment_names,
+    get_experiment,
     portfolio_runs,
     read_claims,
 )
-from szoht.paper.attack_runs import measures
-from szoht.paper.claims import Deviation
+from szoht.paper.attack_runs import attack_measures
+from szoht.paper.claims import KnownDeviation
+from szoht.paper.methods import PAPER_METHODS
 
-CASE = {"id": "a", "experiment": "fake", "statement": "s", "where": "w", "compute": "value"}
+CASE = {"id": "a", "experiment": "fake", "statement": "s", "where": "w", "measure": "value"}
 
 
 def results():
@@ -46,7 +47,7 @@ def verdict(kind, target, *, quick=False, place=1.5, curve="low", **more):
     claim = Claim(
         **CASE, kind=kind, target=target, arguments={"curve": curve, "place": place}, **more
     )
-    return judge(claim, make(), results(), quick=quick)
+    return evaluate_claim(claim, make(), results(), quick=quick)
 
 
 @pytest.mark.parametrize(
@@ -72,18 +73,21 @@ def test_rules(kind, target, expected):
 
 
 def test_a_known_reason_explains_only_its_own_values():
-    known = Deviation(reason="because", low=3.9, high=4.1)
-    explained = verdict("band", 9.0, differs=known)
+    best_known = KnownDeviation(reason="because", low=3.9, high=4.1)
+    explained = verdict("band", 9.0, known_deviation=best_known)
     assert (explained.verdict, explained.reason) == (Verdict.DIFFERS, "because")
-    other = Deviation(reason="because", low=7.0, high=8.0)
-    assert verdict("band", 9.0, differs=other).verdict is Verdict.FAILS
-    assert verdict("equal", 9.0, differs=Deviation(reason="r", value=4.0)).verdict == "differs"
-    assert verdict("band", 4.0, differs=known).verdict is Verdict.HOLDS
+    other = KnownDeviation(reason="because", low=7.0, high=8.0)
+    assert verdict("band", 9.0, known_deviation=other).verdict is Verdict.FAILS
+    assert (
+        verdict("equal", 9.0, known_deviation=KnownDeviation(reason="r", value=4.0)).verdict
+        == "differs"
+    )
+    assert verdict("band", 4.0, known_deviation=best_known).verdict is Verdict.HOLDS
 
 
 def test_a_claim_that_could_not_fail_is_refused():
-    with pytest.raises(ParameterError, match="could not fail"):
-        verdict("equal", 9.0, differs=Deviation(reason="r", value=False))
+    with pytest.raises(ParameterError, match="could never fail"):
+        verdict("equal", 9.0, known_deviation=KnownDeviation(reason="r", value=False))
 
 
 def test_a_note_is_given_with_a_failure_only():
@@ -96,18 +100,18 @@ def test_quick_runs_say_so():
     assert verdict("band", 4.3, quick=False, quick_tolerance=0.5).verdict is Verdict.FAILS
     skipped = verdict("band", 4.0, quick=True, tolerance=1.0)
     assert skipped.quick
-    unsuited = judge(
+    unsuited = evaluate_claim(
         Claim(**CASE, kind="band", target=4.0, quick=False), make(), results(), quick=True
     )
-    assert (unsuited.verdict, unsuited.reason) == (Verdict.OPEN, "needs the full run")
+    assert (unsuited.verdict, unsuited.reason) == (Verdict.SKIPPED, "needs the full run")
 
 
-def test_what_was_not_run_is_not_judged():
+def test_what_was_not_run_is_skipped():
     missing = verdict("band", 4.0, curve="high")
-    assert missing.verdict is Verdict.OPEN
+    assert missing.verdict is Verdict.SKIPPED
     assert "high" in missing.reason
     beyond = verdict("band", 4.0, place=99.0)
-    assert beyond.verdict is Verdict.OPEN
+    assert beyond.verdict is Verdict.SKIPPED
     assert "ends at 4" in beyond.reason
 
 
@@ -121,9 +125,9 @@ def test_results_are_in_order_of_seeds():
 
 def test_every_claim_of_the_paper_can_be_computed():
     claims = read_claims()
-    assert {claim.experiment for claim in claims} == set(names())
+    assert {claim.experiment for claim in claims} == set(experiment_names())
     for claim in claims:
-        assert claim.compute in find(claim.experiment).measures, claim.id
+        assert claim.measure in get_experiment(claim.experiment).measures, claim.id
         assert claim.statement
         assert claim.where
 
@@ -144,17 +148,19 @@ def test_bad_claims_are_refused(text, message):
 def test_ids_are_unique():
     entry = "\n".join(f'{name} = "{value}"' for name, value in CASE.items())
     one = f'[[claim]]\n{entry}\ntarget = 1\nkind = "equal"\n'
-    with pytest.raises(ParameterError, match="given twice"):
+    with pytest.raises(ParameterError, match="duplicates"):
         read_claims(one + one)
 
 
 def test_intervals_need_one():
     with pytest.raises(ParameterError, match="needs an interval"):
-        judge(
+        evaluate_claim(
             Claim(**CASE, kind="contains", target=1.0),
             make(
                 measures={
-                    "value": lambda results: find("rho-gamma").measures["lowest"](rho(), q=200)
+                    "value": lambda results: get_experiment("rho-gamma").measures["lowest"](
+                        rho(), q=200
+                    )
                 }
             ),
             results(),
@@ -163,7 +169,7 @@ def test_intervals_need_one():
 
 
 def rho():
-    experiment = find("rho-gamma")
+    experiment = get_experiment("rho-gamma")
     job = Job(
         experiment="rho-gamma",
         curve="corrected q=200",
@@ -185,7 +191,7 @@ def measured(name, measure, curves, **arguments):
         for curve, tables in curves.items()
         for seed, table in enumerate(tables)
     ]
-    return find(name).measures[measure](Results(made), **arguments)
+    return get_experiment(name).measures[measure](Results(made), **arguments)
 
 
 @pytest.mark.parametrize(
@@ -194,15 +200,15 @@ def measured(name, measure, curves, **arguments):
         ("band", "4 ± 0.5"),
         ("at most", "≤ 4"),
         ("at least", "≥ 4"),
-        ("contains", "interval has 4"),
-        ("excludes", "interval without 4"),
+        ("contains", "interval contains 4"),
+        ("excludes", "interval excludes 4"),
         ("equal", "4"),
     ],
 )
 def test_targets_in_words(kind, words):
     claim = Claim(**CASE, kind=kind, target=4.0, tolerance=0.5, quick_tolerance=2.0)
-    assert claim.wanted(quick=False) == words
-    assert claim.wanted(quick=True) == words.replace("0.5", "2")
+    assert claim.format_target(quick=False) == words
+    assert claim.format_target(quick=True) == words.replace("0.5", "2")
 
 
 def test_a_band_has_two_sides_and_is_absolute():
@@ -219,9 +225,12 @@ def test_an_interval_ends_at_the_extreme_seeds():
 
 
 def test_a_known_reason_explains_no_lower_values_either():
-    too_high = Deviation(reason="because", low=4.5, high=8.0)
-    assert verdict("band", 9.0, differs=too_high).verdict is Verdict.FAILS
-    assert verdict("equal", 9.0, differs=Deviation(reason="r", value=3.0)).verdict == "fails"
+    too_high = KnownDeviation(reason="because", low=4.5, high=8.0)
+    assert verdict("band", 9.0, known_deviation=too_high).verdict is Verdict.FAILS
+    assert (
+        verdict("equal", 9.0, known_deviation=KnownDeviation(reason="r", value=3.0)).verdict
+        == "fails"
+    )
 
 
 ATTACKS = {
@@ -268,13 +277,13 @@ def test_searches_are_compared_by_rate_and_by_median_queries():
             {"success": [1, 1, 1, 0, 0], "queries": [40, 50, 120, 1, 1]}
         ],
     }
-    rates = measured("attack-table", "against", curves, column="success", **case)
+    rates = measured("attack-table", "compared_with_sparse_rs", curves, column="success", **case)
     assert rates.value == pytest.approx(20.0)
-    medians = measured("attack-table", "against", curves, column="queries", **case)
+    medians = measured("attack-table", "compared_with_sparse_rs", curves, column="queries", **case)
     assert medians.value == pytest.approx(30 / 120)
     curves["mnist corner_search 20 coordinates"][0]["success"] = [1, 1, 0, 0, 0]
     with pytest.raises(NotRunError, match="half of the images"):
-        measured("attack-table", "against", curves, column="queries", **case)
+        measured("attack-table", "compared_with_sparse_rs", curves, column="queries", **case)
 
 
 def test_a_row_of_the_table_measures_the_change_before_clipping():
@@ -287,7 +296,7 @@ def test_a_row_of_the_table_measures_the_change_before_clipping():
         difference=np.array([0.0, 0.002, 0.0, -1.0]),
         l2=1.0,
     )
-    assert measures(result) == {
+    assert attack_measures(result) == {
         "success": 1.0,
         "queries": 7.0,
         "iterations": 3.0,
@@ -299,15 +308,15 @@ def test_a_row_of_the_table_measures_the_change_before_clipping():
 
 
 def test_every_image_of_the_table_has_a_seed_of_its_own(monkeypatch):
-    experiment = find("attack-table")
+    experiment = get_experiment("attack-table")
     module = sys.modules[experiment.run.__module__]
     seen = []
 
-    def attacked(dataset, method, image, *, seed, **settings):
+    def attack_image(dataset, method, image, *, seed, **settings):
         seen.append((image, seed))
 
-    monkeypatch.setattr(module, "attacked", attacked)
-    monkeypatch.setattr(module, "measures", lambda result: {"success": 1.0})
+    monkeypatch.setattr(module, "attack_image", attack_image)
+    monkeypatch.setattr(module, "attack_measures", lambda result: {"success": 1.0})
     for job in experiment.jobs(Scale(quick=True)):
         if job.curve == "mnist szoht":
             experiment.run(job.settings, job.seed)
@@ -323,7 +332,7 @@ def test_margins_are_compared_relative_to_their_start():
         "mnist zscg": [{"queries": [0, 1, 2], "f": [1, 0.7, 0.7]}],
     }
     assert measured("attacks", "fastest", curves, dataset="mnist").value
-    assert measured("attacks", "falls", curves, dataset="mnist").value == pytest.approx(0.1)
+    assert measured("attacks", "final_ratio", curves, dataset="mnist").value == pytest.approx(0.1)
     curves["mnist szoht"][0]["f"] = [10, 9, 8]
     assert not measured("attacks", "fastest", curves, dataset="mnist").value
 
@@ -332,8 +341,10 @@ def test_margins_are_compared_relative_to_their_start():
 def test_a_margin_holds_until_the_next_iterate_and_is_zero_after_success(monkeypatch, success):
     history = {"queries": [1, 101, 202], "value": [5.0, 4.0, 3.0]}
     result = SimpleNamespace(success=success, queries=150, nfev=200, nit=3, history=history)
-    experiment = find("attacks")
-    monkeypatch.setattr(sys.modules[experiment.run.__module__], "attacked", lambda *_, **__: result)
+    experiment = get_experiment("attacks")
+    monkeypatch.setattr(
+        sys.modules[experiment.run.__module__], "attack_image", lambda *_, **__: result
+    )
     settings = {"dataset": "mnist", "method": "szoht", "image": 0, "budget": 200}
     table = experiment.run(settings, 0)
     assert np.array_equal(table["queries"], np.arange(201))
@@ -378,7 +389,7 @@ def test_the_lowest_must_be_so_in_every_figure(worse):
     curves = {
         f"{name} best {method}": assets(f=1.0 if method == "szoht" and name != worse else 1.2)
         for name in portfolio_runs.PORTFOLIOS
-        for method in portfolio_runs.METHODS
+        for method in PAPER_METHODS
     }
     curves[f"{worse or 'port3'} best zoro"] = assets(f=1.1)
     lowest = measured("assets", "lowest", curves, tuning="best", place=80_000)
@@ -388,7 +399,7 @@ def test_the_lowest_must_be_so_in_every_figure(worse):
 def test_assets_are_counted_and_gaps_taken_at_the_end():
     curves = {
         f"port5 paper {method}": assets(l0=[225, 10] if method == "szoht" else [1, 11])
-        for method in portfolio_runs.METHODS
+        for method in PAPER_METHODS
     }
     assert measured("assets", "sparse", curves, tuning="paper").value == ["szoht"]
     gaps = {"port3": 0.01, "port4": 0.03, "port5": 0.02}
@@ -400,7 +411,7 @@ def test_assets_are_counted_and_gaps_taken_at_the_end():
 def test_the_grid_search_keeps_the_nearest_and_the_best(monkeypatch):
     """The paper's curve is at 0.0542 after 50,000 directions; f of the last tenth decides."""
     monkeypatch.setattr(portfolio_runs, "PORTFOLIOS", ("port4",))
-    monkeypatch.setattr(portfolio_runs, "METHODS", ("zscg",))
+    monkeypatch.setattr(portfolio_runs, "PAPER_METHODS", ("zscg",))
     ends = {"near": [0.06] * 19 + [0.05], "best": [0.02] * 20, "lucky": [0.09] * 19 + [0.001]}
     curves = [
         Curve(
@@ -415,7 +426,7 @@ def test_the_grid_search_keeps_the_nearest_and_the_best(monkeypatch):
         )
         for name, f in ends.items()
     ]
-    found = portfolio_runs.choose(Results(curves))
+    found = portfolio_runs.select_settings(Results(curves))
     assert found["paper"]["port4 zscg"] == {"name": "near"}
     assert found["best"]["port4 zscg"] == {"name": "best"}
 
@@ -462,7 +473,7 @@ def test_a_relative_slope_of_one_is_proportional_to_the_dimension():
 
 def test_the_slope_predicted_is_that_of_the_directions_asked_for():
     """Ten iterations each, of as many directions as the jobs have."""
-    jobs = find("dimension").jobs(Scale())
+    jobs = get_experiment("dimension").jobs(Scale())
     q = {job.settings["d"]: job.settings["q"] for job in jobs if job.curve.startswith("50 ")}
     curves = dimension({d: [10.0 * each] for d, each in q.items()}, support="50")
     one = measured("dimension", "predicted_slope", curves, support="50")
@@ -471,7 +482,7 @@ def test_the_slope_predicted_is_that_of_the_directions_asked_for():
 
 def test_full_supports_have_the_directions_of_the_corollary():
     """q = 2 (2 k + k* + 2), which is the same in every dimension."""
-    jobs = find("dimension").jobs(Scale())
+    jobs = get_experiment("dimension").jobs(Scale())
     assert {job.settings["q"] for job in jobs if job.curve.startswith("all ")} == {2014}
 
 
@@ -514,7 +525,10 @@ def test_less_descent_looks_at_the_lowest_value_on_the_way():
 @pytest.mark.parametrize("name", ["sensitivity-outside", "dimension-start-printed"])
 def test_claims_about_closed_forms_need_no_run(name):
     (claim,) = (claim for claim in read_claims() if claim.id == name)
-    assert judge(claim, find(claim.experiment), Results([]), quick=False).verdict == "differs"
+    assert (
+        evaluate_claim(claim, get_experiment(claim.experiment), Results([]), quick=False).verdict
+        == "differs"
+    )
 
 
 def conflict(**columns):
@@ -540,7 +554,7 @@ def test_the_product_passes_one_on_a_logarithmic_scale_of_k():
 
 def test_a_step_chooses_where_its_error_counts():
     """On all that it keeps, has and wants: three of four coordinates, with errors 2, 2 and 10."""
-    steps = sys.modules[find("conflict").run.__module__]._steps
+    steps = sys.modules[get_experiment("conflict").run.__module__]._steps
     x, target = np.eye(4)[:2]
     ratio, error = steps(x, target, np.array([[3.0, 1.0, 10.0, 0.5]]), 1, 1.0)
     assert error == pytest.approx(2**2 + 2**2 + 10**2)
@@ -582,7 +596,7 @@ def test_projections_are_measured_with_the_most_directions():
 
 def test_errors_are_relative_to_the_gradient_that_they_belong_to():
     """The gradient is 13 long, its projection 5."""
-    table = find("projection").run({"gradient": [3.0, 4.0, 12.0], "counts": [10, 100]}, 0)
+    table = get_experiment("projection").run({"gradient": [3.0, 4.0, 12.0], "counts": [10, 100]}, 0)
     assert table["relative_error"] == pytest.approx(table["error"] / 13)
     assert table["relative_error_on_f"] == pytest.approx(table["error_on_f"] / 5)
 

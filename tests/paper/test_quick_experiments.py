@@ -9,13 +9,22 @@ import pytest
 
 from szoht import algorithms, problems
 from szoht.core.objective import as_objective
-from szoht.paper import Curve, Job, Results, Scale, find, names, portfolio_runs, tracing
-from szoht.paper.claims import Verdict, judge, read_claims
+from szoht.paper import (
+    Curve,
+    Job,
+    Results,
+    Scale,
+    experiment_names,
+    get_experiment,
+    portfolio_runs,
+    recording,
+)
+from szoht.paper.claims import Verdict, evaluate_claim, read_claims
 
 
-def follow(name, **changes):
+def run_job(name, **changes):
     """Run one small job of an experiment."""
-    experiment = find(name)
+    experiment = get_experiment(name)
     seed = changes.pop("seed", 0)
     job = changes.pop("job")
     settings = {**job.settings, **changes}
@@ -23,13 +32,13 @@ def follow(name, **changes):
 
 
 def first_job(name, curve):
-    return next(job for job in find(name).jobs(Scale(quick=True)) if job.curve == curve)
+    return next(job for job in get_experiment(name).jobs(Scale(quick=True)) if job.curve == curve)
 
 
 def test_dimension_contracts_as_the_paper_says():
     """(12/13)^2 per iteration on the mean, whatever the supports; f = 0.231 after ten."""
     job = first_job("dimension", "all d=5000")
-    table = follow("dimension", job=job, d=1000, k=100, q=414, support_size=1000, budget=4140)
+    table = run_job("dimension", job=job, d=1000, k=100, q=414, support_size=1000, budget=4140)
     assert table["f"][0] == pytest.approx(1.1, abs=1e-3)
     assert table["directions"][-1] == 4140
     assert table["queries"][-1] == 4150
@@ -39,14 +48,14 @@ def test_dimension_contracts_as_the_paper_says():
 @pytest.mark.parametrize("seed", [0, 1])
 def test_dimension_with_small_supports(seed):
     job = first_job("dimension", "50 d=5000")
-    table = follow("dimension", job=job, seed=seed, budget=10 * job.settings["q"])
+    table = run_job("dimension", job=job, seed=seed, budget=10 * job.settings["q"])
     assert table["f"][-1] == pytest.approx(0.231, abs=0.09)
 
 
 @pytest.mark.parametrize("best", [True, False])
 def test_the_best_iterate_or_the_newest_is_followed(best):
     """A step so long that f goes up and down."""
-    table = tracing.follow(
+    table = recording.record_run(
         as_objective(lambda x: float(((x - 1) ** 2).sum())),
         np.zeros(6),
         method=algorithms.szoht(k=2, q=3, step_size=0.3),
@@ -63,7 +72,7 @@ def test_the_best_iterate_or_the_newest_is_followed(best):
 def test_sensitivity_falls_as_drawn():
     """q = 2500, four iterations: f falls by (1 - eta)^2 each, plus what thresholding loses."""
     job = first_job("sensitivity", "plotted q=2500")
-    table = follow("sensitivity", job=job, budget=10_000)
+    table = run_job("sensitivity", job=job, budget=10_000)
     assert table["f"][0] == pytest.approx(0.01631, abs=1e-5)
     assert table["distance_drawn"][0] == pytest.approx(2.2352, abs=5e-4)
     assert 0.0079 < table["f"][-1] < 0.0094
@@ -71,7 +80,7 @@ def test_sensitivity_falls_as_drawn():
 
 
 def test_conflict_is_measured():
-    experiment = find("conflict")
+    experiment = get_experiment("conflict")
     job = Job(
         experiment="conflict",
         curve="q=50",
@@ -96,9 +105,9 @@ def test_conflict_is_measured():
 
 def test_every_job_is_plain_data():
     """Jobs are keyed by their JSON; quick ones are cheaper."""
-    for name in names():
-        experiment = find(name)
-        if experiment.unavailable():
+    for name in experiment_names():
+        experiment = get_experiment(name)
+        if experiment.why_unavailable():
             continue
         quick, full = experiment.jobs(Scale(quick=True)), experiment.jobs(Scale())
         assert len({(job.curve, job.seed) for job in full}) == len(full)
@@ -106,15 +115,16 @@ def test_every_job_is_plain_data():
         assert {job.experiment for job in full} == {name}
 
 
-def test_closed_forms_are_judged_in_full():
-    experiment = find("rho-gamma")
+def test_closed_forms_are_checked_in_full():
+    experiment = get_experiment("rho-gamma")
     curves = [
         Curve(job=job, table=experiment.run(job.settings, 0), seconds=0.0)
         for job in experiment.jobs(Scale())
     ]
     claims = [claim for claim in read_claims() if claim.experiment == "rho-gamma"]
     verdicts = {
-        claim.id: judge(claim, experiment, Results(curves), quick=False).verdict for claim in claims
+        claim.id: evaluate_claim(claim, experiment, Results(curves), quick=False).verdict
+        for claim in claims
     }
     assert verdicts.pop("rho-gamma-corollary") is Verdict.DIFFERS
     assert set(verdicts.values()) == {Verdict.HOLDS}
@@ -124,23 +134,23 @@ def test_port5_is_reproduced():
     """SZOHT as the paper states it: 3.5e-4 at 5,000 queries, within a factor of 1.8."""
     job = first_job("assets", "port5 paper szoht")
     assert job.settings["options"]["step_size"] == 1.0
-    ends = [follow("assets", job=job, budget=5_500, seed=seed)["f"][-1] for seed in range(2)]
+    ends = [run_job("assets", job=job, budget=5_500, seed=seed)["f"][-1] for seed in range(2)]
     assert 1.9e-4 < np.median(ends) < 6.3e-4
 
 
 def test_dense_methods_start_from_all_assets_and_sparse_ones_from_ten():
     for method, count in (("szoht", 10), ("zscg", 225)):
         job = first_job("assets", f"port5 best {method}")
-        table = follow("assets", job=job, budget=300)
+        table = run_job("assets", job=job, budget=300)
         assert table["l0"][0] == count
-        best, _ = portfolio_runs.known(problems.portfolio("port5", form="raw"))
+        best, _ = portfolio_runs.best_known(problems.portfolio("port5", form="raw"))
         assert np.allclose(table["gap"], table["f"] / best - 1, rtol=1e-9)
 
 
 def test_distances_are_between_weights():
     """At the start, between ten equal weights and the best ten; a longer x is as far away."""
     problem = problems.portfolio("port5", k=10, form="raw", rng=0)
-    table = follow("assets", job=first_job("assets", "port5 best szoht"), budget=300)
+    table = run_job("assets", job=first_job("assets", "port5 best szoht"), budget=300)
     assert table["distance"][0] == pytest.approx(np.linalg.norm(problem.x0 - problem.best_x))
     assert portfolio_runs._distance(7 * problem.best_x, problem.best_x) < 1e-12
     assert portfolio_runs._distance(np.array([1.0, -1.0]), np.array([1.0, 0.0])) == np.inf
@@ -148,7 +158,7 @@ def test_distances_are_between_weights():
 
 def test_the_default_solver_beats_it():
     job = first_job("assets", "port5 auto")
-    table = follow("assets", job=job, budget=8_000)
+    table = run_job("assets", job=job, budget=8_000)
     assert table["l0"][-1] <= 10
     assert table["f"][-1] < 1.4e-4
     assert table["gap"][-1] > -1e-9
@@ -159,14 +169,14 @@ def test_a_grid_search_keeps_what_it_finds(tmp_path, monkeypatch):
     from szoht.paper import portfolio_runs, tune  # noqa: PLC0415
 
     monkeypatch.setattr(portfolio_runs, "PORTFOLIOS", ("port4",))
-    monkeypatch.setattr(portfolio_runs, "TUNING", {"port4": 50_000})
-    monkeypatch.setattr(portfolio_runs, "METHODS", ("zscg",))
+    monkeypatch.setattr(portfolio_runs, "TUNING_QUERIES", {"port4": 50_000})
+    monkeypatch.setattr(portfolio_runs, "PAPER_METHODS", ("zscg",))
     settings = [{"q": 20, "mu": 1e-4, "radius": radius} for radius in (1.0, 3.0)]
     monkeypatch.setattr(portfolio_runs, "_settings", lambda name, method: settings)
     path = tune("assets", out=tmp_path, quick=True, workers=1)
-    from szoht.paper.reproduce import found_settings  # noqa: PLC0415
+    from szoht.paper.reproduce import tuned_settings  # noqa: PLC0415
 
-    found = found_settings(tmp_path)["assets"]
+    found = tuned_settings(tmp_path)["assets"]
     assert found["best"]["port4 zscg"] in settings
     assert found["paper"]["port4 zscg"] in settings
     assert path == tmp_path / "tuned" / "assets.json"
@@ -176,7 +186,7 @@ def test_only_experiments_with_a_grid_can_be_tuned(tmp_path):
     from szoht.errors import ParameterError  # noqa: PLC0415
     from szoht.paper import tune  # noqa: PLC0415
 
-    with pytest.raises(ParameterError, match="an experiment with a grid"):
+    with pytest.raises(ParameterError, match="an experiment with a grid search"):
         tune("conflict", out=tmp_path)
     with pytest.raises(ParameterError, match="`name` must be one of"):
-        find("nonsense")
+        get_experiment("nonsense")

@@ -12,19 +12,10 @@ import numpy as np
 import pytest
 
 from paper import fakes
-from szoht.paper import (
-    Claim,
-    Curve,
-    Job,
-    Results,
-    Scale,
-    Verdict,
-    judge,
-    reproduce,
-)
+from szoht.paper import Claim, Curve, Job, Results, Scale, Verdict, evaluate_claim, reproduce
 from szoht.paper.report import write_report
-from szoht.paper.reproduce import Outcome
-from szoht.reporting.drawing import inline_svg
+from szoht.paper.reproduce import ExperimentResult
+from szoht.reporting.figures import inline_svg
 from szoht.reporting.theory_figures import contraction_figure
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -73,7 +64,7 @@ def test_everything_is_written(report):
 
 
 def test_curves_are_listed_by_name_and_seed(report):
-    for outcome in report.outcomes:
+    for outcome in report.experiment_results:
         listed = [(curve.job.curve, curve.job.seed) for curve in outcome.curves]
         assert listed == sorted(listed)
 
@@ -86,7 +77,7 @@ def test_what_a_grid_search_found_is_used(tmp_path, monkeypatch):
         return []
 
     module = sys.modules[reproduce.__module__]
-    monkeypatch.setattr(module, "find", lambda name: fakes.make(jobs=jobs))
+    monkeypatch.setattr(module, "get_experiment", lambda name: fakes.make(jobs=jobs))
     (tmp_path / "tuned").mkdir()
     (tmp_path / "tuned" / "assets.json").write_text('{"best": 7}')
     reproduce("fake", out=tmp_path, seeds=4, workers=1)
@@ -95,10 +86,10 @@ def test_what_a_grid_search_found_is_used(tmp_path, monkeypatch):
 
 def test_verdicts_and_machine_are_shown(report):
     text = report.path.read_text()
-    assert {one.verdict for one in report.judged} == {"holds", "differs", "not judged"}
-    for one in report.judged:
+    assert {one.verdict for one in report.claim_results} == {"holds", "differs", "skipped"}
+    for one in report.claim_results:
         assert html.escape(one.claim.statement) in text
-    assert f"{len(report.judged)} claims:" in text
+    assert f"{len(report.claim_results)} claims:" in text
     for word in ("numpy", "Python", "seeds", "wall time", "Quick run"):
         assert word in text
 
@@ -120,23 +111,23 @@ def test_a_claim_that_fails_is_shown_as_failed(tmp_path):
         experiment="fake",
         statement="A <wrong> claim",
         where="w",
-        compute="value",
+        measure="value",
         arguments={"curve": "low", "place": 1.0},
         kind="at least",
         target=3.0,
     )
     experiment = fakes.make()
-    judged = judge(claim, experiment, results, quick=False)
-    outcome = Outcome(
+    claim_results = evaluate_claim(claim, experiment, results, quick=False)
+    outcome = ExperimentResult(
         experiment=experiment,
         curves=results.curves,
-        drawings=experiment.figures(results),
-        judged=[judged],
-        problems=["a curve: no luck"],
+        plots=experiment.figures(results),
+        claim_results=[claim_results],
+        errors=["a curve: no luck"],
     )
     path = write_report([outcome], tmp_path, quick=False, seconds=1.0)
     text = path.read_text()
-    assert judged.verdict is Verdict.FAILS
+    assert claim_results.verdict is Verdict.FAILS
     assert '<span class="badge bad">fails</span>' in text
     assert "1 fail" in text
     assert "A &lt;wrong&gt; claim" in text
@@ -158,7 +149,7 @@ def test_experiments_without_data_are_left_out_visibly(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("szoht.problems.data._download", _no_network)
     found = reproduce("attacks", quick=True, out=tmp_path / "out", workers=1)
-    assert {one.verdict for one in found.judged} == {Verdict.OPEN}
+    assert {one.verdict for one in found.claim_results} == {Verdict.SKIPPED}
     assert "SZOHT_DATA" in found.path.read_text()
 
 
@@ -170,7 +161,7 @@ def _no_network(file):
 
 def test_seeds_are_what_is_asked_for(tmp_path):
     found = reproduce("projection", quick=True, seeds=1, out=tmp_path, workers=1)
-    assert [curve.job.seed for curve in found.outcomes[0].curves] == [0]
+    assert [curve.job.seed for curve in found.experiment_results[0].curves] == [0]
     assert list(Scale(seeds=2).runs(quick=1, full=5)) == [0, 1]
     assert np.array_equal(list(Scale().runs(quick=1, full=5)), range(5))
 

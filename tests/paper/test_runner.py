@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from paper import fakes
-from szoht.paper import Job, Scale, find
+from szoht.paper import Job, Scale, get_experiment
 from szoht.paper import runner as running
-from szoht.paper.cache import Cache, code_version
+from szoht.paper.cache import Cache, code_hash
 from szoht.paper.runner import run_jobs
 
 JOBS = fakes.jobs(Scale())
@@ -21,7 +21,7 @@ JOBS = fakes.jobs(Scale())
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "find", lambda name: fakes.make())
+    monkeypatch.setattr(running, "get_experiment", lambda name: fakes.make())
     return Cache(tmp_path)
 
 
@@ -59,28 +59,28 @@ def test_other_settings_seeds_or_code_are_run_again(cache, monkeypatch):
     assert len(stems) == 4
 
 
-def test_the_code_version_sees_helpers_and_constants(monkeypatch):
-    conflict = find("conflict")
-    before = code_version(conflict.run)
+def test_the_code_hash_sees_helpers_and_constants(monkeypatch):
+    conflict = get_experiment("conflict")
+    before = code_hash(conflict.run)
     module = sys.modules[conflict.run.__module__]
-    monkeypatch.setattr(module, "KEPT", (1, 2))
-    assert code_version(conflict.run) != before
+    monkeypatch.setattr(module, "K_VALUES", (1, 2))
+    assert code_hash(conflict.run) != before
     monkeypatch.undo()
     monkeypatch.setattr(module, "_sparse", module._point)
-    assert code_version(conflict.run) != before
+    assert code_hash(conflict.run) != before
     monkeypatch.undo()
     monkeypatch.setattr(module, "_figures", module._point)  # a figure is no part of a curve
-    assert code_version(conflict.run) == before
+    assert code_hash(conflict.run) == before
 
 
-def test_the_code_version_sees_the_library_but_not_its_commands(tmp_path, monkeypatch):
+def test_the_code_hash_sees_the_library_but_not_its_commands(tmp_path, monkeypatch):
     module = sys.modules[Cache.__module__]
     monkeypatch.setattr(module, "__file__", str(tmp_path / "experiments" / "cache.py"))
     versions = []
     for name, text in (("algorithms", "1"), ("algorithms", "2"), ("cli", "3")):
         (tmp_path / name).mkdir(exist_ok=True)
         (tmp_path / name / "part.py").write_text(text)
-        versions.append(module.library_version.__wrapped__())
+        versions.append(module.library_hash.__wrapped__())
     assert versions[0] != versions[1] == versions[2]
 
 
@@ -104,7 +104,7 @@ def test_a_job_that_fails_does_not_stop_the_others(cache, monkeypatch):
             raise RuntimeError("no luck")
         return fakes.run(settings, seed)
 
-    monkeypatch.setattr(running, "find", lambda name: fakes.make(run=run))
+    monkeypatch.setattr(running, "get_experiment", lambda name: fakes.make(run=run))
     finished = go(cache, run=run)
     assert [one.error for one in finished if one.error] == ["RuntimeError: no luck"] * 2
     assert sum(one.curve is not None for one in finished) == 4
@@ -113,7 +113,7 @@ def test_a_job_that_fails_does_not_stop_the_others(cache, monkeypatch):
 
 def test_processes_give_the_same_numbers(tmp_path):
     """In a pool and in one process; the real experiments, since workers find them by name."""
-    experiment = find("projection")
+    experiment = get_experiment("projection")
     jobs = experiment.jobs(Scale(quick=True))[:2]
     pooled, alone = Cache(tmp_path / "pooled"), Cache(tmp_path / "alone")
     threads = os.environ.get("OMP_NUM_THREADS")
@@ -132,9 +132,9 @@ def test_what_a_worker_reports_fits_into_a_pipe(cache, monkeypatch):
     def talkative(settings, seed):
         raise RuntimeError("\N{GRINNING FACE}" * 10_000)
 
-    assert running._work(JOBS[0], cache.stem(JOBS[0], fakes.run)) == ""
-    monkeypatch.setattr(running, "find", lambda name: SimpleNamespace(run=talkative))
-    report = running._work(JOBS[0], cache.stem(JOBS[0], fakes.run))
+    assert running._run_job(JOBS[0], cache.stem(JOBS[0], fakes.run)) == ""
+    monkeypatch.setattr(running, "get_experiment", lambda name: SimpleNamespace(run=talkative))
+    report = running._run_job(JOBS[0], cache.stem(JOBS[0], fakes.run))
     assert report.startswith("RuntimeError")
     assert len(pickle.dumps(report)) + PROTOCOL_BYTES < select.PIPE_BUF
 
@@ -167,13 +167,15 @@ def test_an_interrupt_loses_nothing_that_is_finished(tmp_path):
         os.killpg(process.pid, signal.SIGKILL)
         raise
     assert process.returncode == 130, output
-    assert "goes on" in output
+    assert "to continue" in output
     finished = len(list(tmp_path.rglob("*.json")))
-    jobs = find("assets").jobs(Scale(quick=True))
+    jobs = get_experiment("assets").jobs(Scale(quick=True))
     assert 1 <= finished < len(jobs)
     assert gone(process.pid), "a worker is left behind"
     cache = Cache(tmp_path / "cache")
-    assert sum(cache.load(job, find("assets").run) is not None for job in jobs) == finished
+    assert (
+        sum(cache.load(job, get_experiment("assets").run) is not None for job in jobs) == finished
+    )
 
 
 def gone(group):

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from reference.orlib_files import ORLIB, integers, lines_of, market, needs_orlib
 from szoht.errors import DataError, DataNotFoundError
 from szoht.problems import data, load_frontier, load_market, orlib, portfolio, read_market
-from szoht.problems.supports import on_supports
+from szoht.problems.exact_weights import optimal_weights
 
 SIZES = {"port1": 31, "port2": 85, "port3": 89, "port4": 98, "port5": 225}
 
@@ -23,15 +23,15 @@ def offline(monkeypatch):
 
 
 def test_the_packed_file_is_the_one_that_was_compared_with_the_originals():
-    digest = hashlib.sha256(orlib.PACKED.read_bytes()).hexdigest()
+    digest = hashlib.sha256(orlib.BUNDLED_FILE.read_bytes()).hexdigest()
     assert digest == "d90d68c0d024f666e1b40069b882006afddff690dd5623262e47a43028cf3503"
-    assert "J E Beasley" in orlib.PACKED.with_suffix(".LICENSE").read_text()
+    assert "J E Beasley" in orlib.BUNDLED_FILE.with_suffix(".LICENSE").read_text()
 
 
 @needs_orlib
 def test_every_printed_digit_is_packed():
     expected = integers(ORLIB)
-    with np.load(orlib.PACKED) as packed:
+    with np.load(orlib.BUNDLED_FILE) as packed:
         assert set(packed) == set(expected)
         for name, numbers in expected.items():
             assert np.array_equal(packed[name], numbers), name
@@ -97,7 +97,7 @@ def test_known_values_of_the_papers_objective(name, ones, dense, sparse):
     problem = portfolio(name, form="raw")
     d = problem.dimension
     assert problem.objective.value(np.ones(d), None) == pytest.approx(ones, rel=2e-4)
-    assert on_supports(problem.criterion, np.arange(d)[None])[0][0] == pytest.approx(
+    assert optimal_weights(problem.criterion, np.arange(d)[None])[0][0] == pytest.approx(
         dense, rel=1e-4
     )
     assert 0.97 * sparse < problem.best <= sparse * (1 + 1e-4)

@@ -10,12 +10,12 @@ from scipy.optimize import minimize
 import szoht
 from reference.orlib_files import lines_of, market
 from reference.portfolios import best_portfolio, cvar, smooth
-from szoht.applications.portfolio.frontier import Solver, numbers_of_assets, returns_to_try
+from szoht.applications.portfolio.frontier import PortfolioSolver, cardinalities, target_returns
 from szoht.errors import DataError, ParameterError
 from szoht.problems import from_returns, portfolio, read_market
 from szoht.problems.assets import Assets
-from szoht.problems.supports import on_supports
-from szoht.problems.tail_risk import NormalTail, TailRisk
+from szoht.problems.cvar import NormalCVaR, SquaredCVaR
+from szoht.problems.exact_weights import optimal_weights
 
 D, K, T = 8, 3, 80
 
@@ -99,7 +99,7 @@ def test_the_convex_form_has_the_best_portfolio(returns, objective, options, cos
     assert problem.value(ours) == pytest.approx(best / 1e4, rel=1e-5)
     assert np.allclose(ours, weights, atol=5e-3)
     # the proposition: F = -G(w0) / (2 G(w)) at the best length, and sum x = G(w0) / G(w)
-    squared = problem.criterion.squared
+    squared = problem.criterion.squared_risk
     ratio = squared(problem.x0) / squared(ours)
     assert least == pytest.approx(-ratio / 2, rel=1e-6)
     assert x.sum() == pytest.approx(ratio, rel=1e-3)
@@ -168,7 +168,7 @@ def test_cvar_equals_its_linear_program(returns, level):
     for seed in range(5):
         w = np.random.default_rng(seed).dirichlet(np.ones(D))
         program, _ = cvar(level)((returns @ w)[:, None], False, None)
-        assert problem.measure.tail.loss(w) == pytest.approx(program, rel=1e-9)
+        assert problem.measure.cvar.value(w) == pytest.approx(program, rel=1e-9)
 
 
 def test_cvar_of_moments_is_that_of_normal_returns(tmp_path):
@@ -191,14 +191,16 @@ def test_slopes_of_normal_cvar(tmp_path):
     rng = np.random.default_rng(0)
     h = 1e-6
     for x in rng.standard_normal((5, 6)):
-        slopes = (risk.squared(x + h * np.eye(6)) - risk.squared(x - h * np.eye(6))) / 2 / h
-        assert np.allclose(risk.slopes(x), slopes, rtol=1e-5, atol=1e-8)
-    assert not risk.slopes(np.zeros(6)).any()
+        slopes = (
+            (risk.squared_risk(x + h * np.eye(6)) - risk.squared_risk(x - h * np.eye(6))) / 2 / h
+        )
+        assert np.allclose(risk.gradient(x), slopes, rtol=1e-5, atol=1e-8)
+    assert not risk.gradient(np.zeros(6)).any()
     sure = portfolio(file, k=2, objective="cvar", level=0.9).assets
     gains = Assets(names=sure.names, mean=sure.mean + 9.0, covariance=sure.covariance)
-    tail = TailRisk(NormalTail(mean=gains.mean, covariance=gains.covariance, level=0.9))
-    assert tail.squared(np.ones(6)) == 0
-    assert not tail.slopes(np.ones(6)).any()
+    tail = SquaredCVaR(NormalCVaR(mean=gains.mean, covariance=gains.covariance, level=0.9))
+    assert tail.squared_risk(np.ones(6)) == 0
+    assert not tail.gradient(np.ones(6)).any()
 
 
 @pytest.mark.parametrize("objective", ["minimum_variance", "cvar"])
@@ -284,7 +286,7 @@ def test_exact_weights_on_supports(returns):
     for target in (0.004, -0.01):
         problem = portfolio(returns, k=K, target_return=target, return_weight=5.0)
         supports = np.array([[0, 1, 2], [3, 5, 7]])
-        values, weights = on_supports(problem.criterion, supports)
+        values, weights = optimal_weights(problem.criterion, supports)
         for support, value, w in zip(supports, values, weights, strict=True):
             part = returns[:, support]
 
@@ -319,7 +321,7 @@ def test_constants_say_what_a_shortfall_costs(returns):
 
 def solver(returns, **settings):
     given = {"objective": "minimum_variance"} | settings.pop("options", {})
-    return Solver(assets=from_returns(returns), options=given, **settings)
+    return PortfolioSolver(assets=from_returns(returns), options=given, **settings)
 
 
 def test_the_best_of_several_starts_is_kept_and_all_their_queries_counted(returns):
@@ -342,7 +344,7 @@ def test_the_best_of_several_starts_is_kept_and_all_their_queries_counted(return
 def test_more_assets_are_never_worse(returns):
     ticks = []
     few = solver(returns, budget=12, starts=1)
-    found = few.along_k([5, 1, 3, 2, 4], lambda: ticks.append(1))
+    found = few.solve_cardinalities([5, 1, 3, 2, 4], lambda: ticks.append(1))
     assert [k for k, _ in found] == [1, 2, 3, 4, 5]
     values = [solution.value for _, solution in found]
     assert values == sorted(values, reverse=True)
@@ -355,9 +357,9 @@ def test_more_assets_are_never_worse(returns):
 def test_a_frontier_has_the_returns_that_are_wanted(returns):
     some = solver(returns, options={"long_only": True}, budget=3_000, starts=1)
     mean = some.assets.mean
-    targets = returns_to_try(np.median(mean), some.assets, 3)
+    targets = target_returns(np.median(mean), some.assets, 3)
     assert targets == pytest.approx(np.linspace(np.median(mean), mean.max(), 3).tolist())
-    found = some.along_return(K, targets[:2])
+    found = some.solve_returns(K, targets[:2])
     for solution, target in zip(found, targets, strict=False):
         assert solution.expected_return > target - 5e-3 * np.ptp(mean)
     assert found[0].volatility < found[1].volatility
@@ -371,9 +373,9 @@ def test_a_frontier_has_the_returns_that_are_wanted(returns):
 
 def test_returns_and_sizes_to_try_stay_within_the_assets(returns):
     assets = from_returns(returns)
-    beyond = returns_to_try(1.0, assets, 3)
+    beyond = target_returns(1.0, assets, 3)
     assert beyond == pytest.approx([assets.mean.max()] * 3)
-    assert max(numbers_of_assets(5, 8, 6)) == 8
+    assert max(cardinalities(5, 8, 6)) == 8
 
 
 def test_shrinkage_keeps_the_total_variance(returns):
@@ -413,14 +415,14 @@ TABLE = pd.DataFrame({"A": [0.01, 0.02, -0.01], "B": [0.0, 0.01, 0.02], "C": [0.
     [
         (TABLE.assign(B=[0.0, np.nan, 0.1]), {}, "row '1', column 'B' is nan"),
         (TABLE.replace(0.01, np.inf).to_numpy(), {}, "row 0, column '0' is inf"),
-        (TABLE.assign(B=["x", "y", "z"]), {}, "column 'B' does not consist of them"),
+        (TABLE.assign(B=["x", "y", "z"]), {}, "column 'B' is not numeric"),
         (TABLE.assign(B=0.01), {}, "returns of the asset 'B' are constant (0.01)"),
         (TABLE.iloc[:1], {}, "at least 2 rows and 1 column; got 1 rows"),
         (TABLE.set_axis(["A", "B", "A"], axis=1), {}, "'A' occurs twice"),
         (np.zeros(5), {}, "a row per period and a column per asset; got an array of shape (5,)"),
         (TABLE, {"k": 4}, "`k` must be an integer in [1, d]; got k=4 with d=3"),
         ("port6", {}, "`source` must be one of port1"),
-        (TABLE, {"path": "somewhere"}, "`path` says where one of port1"),
+        (TABLE, {"path": "somewhere"}, "`path` is only for port1"),
         (TABLE, {"objective": "sharpe"}, "`objective` must be one of"),
         (TABLE, {"form": "penalty"}, "`form` must be one of"),
         (TABLE, {"objective": "cvar", "level": 1.0}, "`level` must be"),

@@ -5,12 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-import szoht
-from szoht import AskTell, Minibatch, SparseBox, Status, algorithms, minimize
+from szoht import AskTell, Minibatch, SparseBox, Status, minimize
 from szoht.core.objective import Objective, as_objective
-from szoht.run.callbacks import Recorder
 
 D = 40
+
+
 TARGET = np.zeros(D)
 TARGET[[3, 17, 29]] = [1.0, -2.0, 0.5]
 
@@ -214,19 +214,6 @@ def test_central_differences_report_a_measured_value():
     assert result.fun == quadratic(result.x)
 
 
-def test_an_infeasible_start_is_projected_with_a_warning():
-    with pytest.warns(szoht.SzohtWarning, match="`x0` lies outside"):
-        result = minimize(quadratic, np.ones(D), k=3, max_queries=200, rng=0, method="szoht")
-    assert len(result.support) <= 3
-
-
-def test_the_start_is_not_changed():
-    x0 = np.zeros(D)
-    minimize(quadratic, x0, k=3, max_queries=200, rng=0, method="szoht")
-    assert x0.flags.writeable
-    assert np.array_equal(x0, np.zeros(D))
-
-
 def test_a_function_may_scribble_on_its_argument():
     def scribbler(x):
         value = quadratic(x)
@@ -275,21 +262,6 @@ def test_monitoring_is_neither_counted_nor_timed():
     assert result.nfev == run().nfev
 
 
-def test_ctrl_c_keeps_the_best_point():
-    fun = Counting()
-
-    def interrupted(x):
-        if fun.points == 300:
-            raise KeyboardInterrupt
-        return fun(x)
-
-    result = run(interrupted)
-    assert result.status is Status.INTERRUPTED
-    assert not result.success
-    assert result.fun < quadratic(np.zeros(D))
-    assert len(result.history["value"]) > 0
-
-
 def test_without_any_limit_a_run_ends():
     fun = Counting(lambda x: float((x**2).sum()))
     result = minimize(
@@ -319,38 +291,3 @@ def test_a_hundred_thousand_dimensions_need_no_dense_stack():
         method="szoht",
     )
     assert np.array_equal(result.support, [d - 2, d - 1])
-
-
-def test_ask_tell_refuses_wrong_answers():
-    asked = AskTell(np.zeros(D), k=3, max_queries=200, rng=0, method="szoht")
-    with pytest.raises(szoht.errors.AnswerShapeError, match="must have shape"):
-        asked.tell([1.0, 2.0])
-    plan = asked.ask()
-    asked.tell(stacked(plan.points()))
-    assert asked.ask() is not plan
-    while not asked.done:
-        asked.tell(stacked(asked.ask().points()))
-    with pytest.raises(szoht.errors.RunFinishedError, match="has ended"):
-        asked.ask()
-    with pytest.raises(szoht.errors.RunFinishedError, match="has ended"):
-        asked.tell([1.0])
-
-
-def test_ask_tell_wants_the_gradient_it_asked_for():
-    asked = AskTell(np.zeros(3), method=algorithms.iht(k=1, step_size=0.1), max_queries=5, rng=0)
-    with pytest.raises(szoht.errors.ParameterError, match="`gradient` must be given"):
-        asked.tell([1.0])
-    with pytest.raises(szoht.errors.AnswerShapeError, match="`gradient` must have shape"):
-        asked.tell([1.0], gradient=[1.0])
-
-
-def test_ask_tell_shows_where_it_stands():
-    asked = AskTell(np.zeros(D), k=3, max_queries=200, rng=0, method="szoht")
-    assert asked.result.status is Status.RUNNING
-    assert asked.progress.iteration == 0
-    assert np.isnan(asked.progress.best_value)
-    assert np.array_equal(asked.progress.best_x, np.zeros(D))
-
-
-def test_recorder_without_rows():
-    assert Recorder(np.zeros(3)).history == {}

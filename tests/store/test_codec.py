@@ -15,7 +15,7 @@ from szoht.core.query import Stage
 from szoht.errors import EncodingError
 from szoht.operators import Operator
 from szoht.store.codec import Encoded, decode, encode
-from szoht.store.fingerprint import fingerprint, place, same
+from szoht.store.fingerprint import fingerprint, import_path, matches
 from szoht.types import Vector
 
 SETTINGS = {
@@ -123,16 +123,16 @@ class Other:
 
 
 def test_fingerprints():
-    assert same(fingerprint(make(1)), fingerprint(make(1)))
-    assert not same(fingerprint(make(1)), fingerprint(make(2)))
-    assert not same(fingerprint(np.sin), fingerprint(np.cos))
-    assert same(fingerprint(Model()), fingerprint(Model()))
-    assert not same(fingerprint(Model()), fingerprint(Other()))
+    assert matches(fingerprint(make(1)), fingerprint(make(1)))
+    assert not matches(fingerprint(make(1)), fingerprint(make(2)))
+    assert not matches(fingerprint(np.sin), fingerprint(np.cos))
+    assert matches(fingerprint(Model()), fingerprint(Model()))
+    assert not matches(fingerprint(Model()), fingerprint(Other()))
     program = szoht.Program(command="simulate --fast")
-    assert same(
+    assert matches(
         fingerprint(program), fingerprint(szoht.Program(command="simulate --fast", timeout=3))
     )
-    assert not same(fingerprint(program), fingerprint(szoht.Program(command="simulate --slow")))
+    assert not matches(fingerprint(program), fingerprint(szoht.Program(command="simulate --slow")))
 
 
 def test_arguments_of_partials_count():
@@ -140,9 +140,9 @@ def test_arguments_of_partials_count():
         return fingerprint(functools.partial(make(1), *more, **named))
 
     array = np.arange(2000.0)
-    assert same(one(3, scale=array), one(3, scale=array.copy()))
-    assert same(one(a=1, b={2, "c"}), one(b={"c", 2}, a=1))
-    assert same(one(make(2), Model()), one(make(2), Model()))
+    assert matches(one(3, scale=array), one(3, scale=array.copy()))
+    assert matches(one(a=1, b={2, "c"}), one(b={"c", 2}, a=1))
+    assert matches(one(make(2), Model()), one(make(2), Model()))
     changed = array.copy()
     changed[1000] += 1e-9  # where repr shows dots
     different = [
@@ -155,18 +155,18 @@ def test_arguments_of_partials_count():
     ]
     for i, first in enumerate(different):
         for second in different[:i]:
-            assert not same(first, second)
+            assert not matches(first, second)
     nested = functools.partial(functools.partial(make(1), 3), 4)
-    assert not same(fingerprint(nested), one(3))
+    assert not matches(fingerprint(nested), one(3))
 
 
 def test_other_pythons_compile_differently():
     one, two = fingerprint(make(1)), fingerprint(make(2))
-    assert same(one | {"python": "3.99"}, two)
-    assert not same(one | {"python": "3.99", "name": "else"}, two)
+    assert matches(one | {"python": "3.99"}, two)
+    assert not matches(one | {"python": "3.99", "name": "else"}, two)
 
 
 def test_places():
-    assert place(np.linalg.norm) == "numpy.linalg:norm"
-    assert place(Model()) is None
-    assert place(Model().__call__) is None
+    assert import_path(np.linalg.norm) == "numpy.linalg:norm"
+    assert import_path(Model()) is None
+    assert import_path(Model().__call__) is None

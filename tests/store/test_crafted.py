@@ -185,7 +185,7 @@ def test_a_program_as_the_source_is_not_started_by_looking(store, canary):
     assert use(store) == []
     assert not canary.exists()
     with szoht.Store(store) as file:
-        assert isinstance(file.settings(file.find()).source, szoht.Program)
+        assert isinstance(file.spec(file.find()).source, szoht.Program)
 
 
 def test_a_schedule_that_runs_a_program_is_not_stored_in_the_first_place(tmp_path, canary):
@@ -295,7 +295,7 @@ def test_trees(store, kind, where):
 
     rewrite_settings(store, edit)
     with szoht.Store(store) as file, pytest.raises(szoht.errors.RunMismatchError):
-        file.settings(file.find())
+        file.spec(file.find())
     if where in ("all", "method"):
         assert use(store)
 

@@ -145,6 +145,6 @@ def test_the_snapshot_is_still_shown(tmp_path):
     with szoht.Store(killed) as store:
         (summary,) = store.runs()
         assert (summary.status, summary.queries) == ("STOPPED", first.nfev)
-        assert store.settings(summary.name).limits["max_queries"] == LIMITS["zscg"][1]
+        assert store.spec(summary.name).limits["max_queries"] == LIMITS["zscg"][1]
     with closing(sqlite3.connect(killed)) as connection:
         assert connection.execute("SELECT round FROM snapshots").fetchone()[0] < 0

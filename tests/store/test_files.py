@@ -121,8 +121,8 @@ def test_a_folder_and_an_empty_file(tmp_path):
 OWNER = """
 import sys, time
 from szoht import Store
-with Store(sys.argv[1]) as store, store.sit() as sitting:
-    print(sitting.name, flush=True)
+with Store(sys.argv[1]) as store, store.lock() as run:
+    print(run.name, flush=True)
     time.sleep(60)
 """
 
@@ -133,7 +133,7 @@ def test_a_second_process_is_refused_and_a_dead_owner_is_not_waited_for(store):
     )
     try:
         assert owner.stdout.readline().strip()
-        with pytest.raises(RunBusyError, match=f"belongs to process {owner.pid} on "):
+        with pytest.raises(RunBusyError, match=f"locked by process {owner.pid} on "):
             szoht.resume(store, fun)
         other = run(store)  # another run of the same store is nobody's business
         assert other.nfev > 0

@@ -84,14 +84,14 @@ def test_killed_at_random_moments(zygote, tmp_path, method):
         assert zygote.run(whole) == 0
         asked = lines(folder / "reference.log")
 
-        store, sittings = folder / "runs.db", 0
+        store, attempts = folder / "runs.db", 0
         while True:
             before = durable_points(store)
-            log, result = folder / f"{sittings}.log", folder / f"{sittings}.json"
-            sitting = order | {"store": str(store), "log": str(log), "result": str(result)}
+            log, result = folder / f"{attempts}.log", folder / f"{attempts}.json"
+            attempt = order | {"store": str(store), "log": str(log), "result": str(result)}
             kill_after = moments.uniform(0, LONGEST) if kills < KILLS else None
-            status = zygote.run(sitting, kill_after)
-            sittings += 1
+            status = zygote.run(attempt, kill_after)
+            attempts += 1
             # exactly what follows the durable answers, in the order of an undisturbed run
             new = lines(log)
             assert new == asked[before : before + len(new)]

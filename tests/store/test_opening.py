@@ -134,7 +134,7 @@ def test_a_store_without_a_version(tmp_path):
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("function", ["_sign", "_open"])
+@pytest.mark.parametrize("function", ["_write_holder", "_open"])
 def test_no_room_for_the_lock(tmp_path, monkeypatch, function):
     path = tmp_path / "runs.db"
     first = run(path)
@@ -147,7 +147,7 @@ def test_no_room_for_the_lock(tmp_path, monkeypatch, function):
         with pytest.raises(StoreWriteError, match=r"lock file .* No space left on device"):
             use()
     monkeypatch.undo()
-    assert not locking._FILES
+    assert not locking._OPEN_FILES
     assert szoht.resume(path, fun, run=first.run).nfev == first.nfev
     with szoht.Store(path) as store:
         assert len(store.runs()) == 1
@@ -157,11 +157,11 @@ def test_no_room_while_a_lock_is_given_back(tmp_path, monkeypatch):
     path = tmp_path / "runs.db"
     first = run(path)
     with szoht.Store(path) as store:
-        stored = store.sit(first.run)
+        stored = store.lock(first.run)
         monkeypatch.setattr(locking.os, "write", lambda *a: (_ for _ in ()).throw(OSError(28, "")))
         stored.close()
         monkeypatch.undo()
-        store.sit(first.run).close()
+        store.lock(first.run).close()
 
 
 def test_another_name_of_a_store_has_the_same_locks(tmp_path):
@@ -170,11 +170,11 @@ def test_another_name_of_a_store_has_the_same_locks(tmp_path):
     link.symlink_to(path)
     with (
         szoht.Store(path) as store,
-        store.sit(first.run),
+        store.lock(first.run),
         szoht.Store(link) as other,
         pytest.raises(RunBusyError),
     ):
-        other.sit(first.run)
+        other.lock(first.run)
 
 
 def test_a_lock_file_that_is_a_link_is_not_written(tmp_path):

@@ -43,7 +43,7 @@ with szoht.Store(path, create=False) as store:
     found["summary"] = [summary.status, summary.queries, summary.best]
     found["replayed"] = remote.replay(store, summary.name).result.nfev
     try:
-        store.sit()
+        store.lock()
     except szoht.errors.StoreWriteError as error:
         found["lock"] = str(error)
 try:
@@ -148,7 +148,7 @@ def test_a_protected_file_in_an_open_folder(folder, result):
 def test_while_its_owner_is_at_work(folder, result):
     """What is in the write-ahead log and nowhere else is read too."""
     path = folder / "runs.db"
-    with szoht.Store(path) as store, store.sit(result.run):
+    with szoht.Store(path) as store, store.lock(result.run):
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("UPDATE runs SET algorithm = 'changed'")
             connection.commit()

@@ -157,7 +157,7 @@ def test_limits_can_be_raised(store, options, closing_points):
     assert_same(szoht.resume(store, Counted(stop_at=1), run=first.run), whole)
 
 
-def test_time_counts_over_all_sittings(store):
+def test_time_counts_over_all_processes(store):
     limits = {"max_seconds": 1000, "max_queries": 300}
     szoht.minimize(Counted(stop_at=60), np.zeros(D), store=store, **limits, **SETTINGS)
     with closing(sqlite3.connect(store)) as connection:
@@ -259,7 +259,7 @@ def test_another_function_or_algorithm_is_refused_and_the_file_untouched(store):
 
 def test_another_version_alone_changes_nothing(store, monkeypatch):
     first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **SETTINGS)
-    monkeypatch.setattr("szoht.store.settings.__version__", "9.9")
+    monkeypatch.setattr("szoht.store.spec.__version__", "9.9")
     assert_same(szoht.resume(store, fun), first)
 
 
@@ -324,7 +324,7 @@ def test_what_is_only_said_about_a_state_is_not_compared(store, monkeypatch):
 
 def test_a_run_has_one_owner(store):
     def greedy(progress):
-        with pytest.raises(RunBusyError, match=r"belongs to process \d+ on .+ which is at work"):
+        with pytest.raises(RunBusyError, match=r"locked by process \d+ on "):
             szoht.resume(store, fun)
         return True
 
@@ -436,3 +436,11 @@ def test_other_arguments_of_a_partial_are_refused(store):
     ):
         with pytest.raises(RunMismatchError, match="`fun` must be the function"):
             szoht.resume(store, other_one, run=first.run, max_queries=300)
+
+
+def test_a_limit_below_what_was_spent_is_refused(store):
+    first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **SETTINGS)
+    for name, limit in (("max_queries", 50), ("max_iterations", 1), ("max_seconds", 1e-9)):
+        with pytest.raises(ParameterError, match=f"`{name}` must be at least what the run"):
+            szoht.resume(store, fun, run=first.run, **{name: limit})
+    assert_same(szoht.resume(store, fun, run=first.run), first, seconds=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from szoht.errors import MissingExtraError, ParameterError
-from szoht.reporting.drawing import save_figure
+from szoht.reporting.figures import save_figure
 from szoht.reporting.theory_figures import contraction_figure, estimates, estimator_figure
 from szoht.theory import Regularity, Setting, contraction, estimate_sphere
 

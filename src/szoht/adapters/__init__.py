@@ -1,4 +1,4 @@
-"""Thin facades over `minimize` for other libraries' interfaces."""
+"""Adapters to the interfaces of other libraries."""
 
 from szoht.adapters.scipy import scipy_method
 

@@ -1,4 +1,4 @@
-"""Few-pixel attacks as an attack of the Adversarial Robustness Toolbox."""
+"""Sparse attacks as an attack of the Adversarial Robustness Toolbox."""
 
 from typing import Any
 
@@ -22,11 +22,11 @@ except ImportError as missing:
 
 __all__ = ["FewPixelAttack"]
 
-ONE_HOT = 2
+ONE_HOT_NDIM = 2
 
 
 class FewPixelAttack(EvasionAttack):  # type: ignore[misc, no-any-unimported, unused-ignore]
-    """Change at most k coordinates or pixels until the estimator is wrong; see `szoht.attack`.
+    """Change at most k coordinates or pixels until the image is misclassified; see `szoht.attack`.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class FewPixelAttack(EvasionAttack):  # type: ignore[misc, no-any-unimported, un
     targeted : bool
         Whether the labels given to ``generate`` are the target classes.
     settings
-        Everything else that `szoht.attack` takes, such as ``k``, ``unit`` and ``max_queries``.
+        Other arguments of `szoht.attack`, such as ``k``, ``unit`` and ``max_queries``.
 
     Attributes
     ----------
@@ -56,13 +56,13 @@ class FewPixelAttack(EvasionAttack):  # type: ignore[misc, no-any-unimported, un
 
     def generate(self, x: Vector, y: Vector | None = None, **kwargs: Any) -> Vector:
         """Return the adversarial images; where the attack failed, the original."""
-        answers = np.argmax(self.estimator.predict(x), axis=1)
+        predictions = np.argmax(self.estimator.predict(x), axis=1)
         given = None if y is None else np.asarray(y)
-        if given is not None and given.ndim == ONE_HOT:
+        if given is not None and given.ndim == ONE_HOT_NDIM:
             given = np.argmax(given, axis=1)
         if self._targeted and given is None:
             raise ParameterError("a targeted attack needs `y`, the target classes.")
-        labels = answers if given is None or self._targeted else given
+        labels = predictions if given is None or self._targeted else given
         low, high = (float(np.max(bound)) for bound in self.estimator.clip_values)
         settings = {"low": low, "high": high, **self.settings, **kwargs}
         results: list[AttackResult] = []
@@ -70,7 +70,7 @@ class FewPixelAttack(EvasionAttack):  # type: ignore[misc, no-any-unimported, un
             target = int(given[i]) if self._targeted and given is not None else None
             if (
                 target is not None and target == label
-            ):  # it is there already: as good as misclassified before
+            ):  # already the target class: treated as misclassified before
                 label = (target + 1) % self.estimator.nb_classes  # noqa: PLW2901
             results.append(
                 attack(self.estimator.predict, image, int(label), target=target, **settings)

@@ -1,4 +1,4 @@
-"""Few-pixel attacks as an attack of Foolbox."""
+"""Sparse attacks as an attack of Foolbox."""
 
 from typing import Any
 
@@ -20,14 +20,14 @@ __all__ = ["FewPixelAttack"]
 
 
 class FewPixelAttack(MinimizationAttack):  # type: ignore[misc, no-any-unimported, unused-ignore]
-    """Change at most k coordinates or pixels until the model is wrong; see `szoht.attack`.
+    """Change at most k coordinates or pixels until the image is misclassified; see `szoht.attack`.
 
     Call it as any attack of Foolbox, with ``epsilons=None``: how many entries may change is ``k``.
 
     Parameters
     ----------
     settings
-        Everything that `szoht.attack` takes, such as ``k``, ``unit`` and ``max_queries``.
+        Arguments of `szoht.attack`, such as ``k``, ``unit`` and ``max_queries``.
 
     Attributes
     ----------
@@ -83,12 +83,12 @@ def _classes(criterion: Any, model: Any, images: Any) -> tuple[Any, Any]:
     if isinstance(criterion, Misclassification):
         return criterion.labels.numpy(), [None] * len(images)
     if isinstance(criterion, TargetedMisclassification):
-        answers = model(images).argmax(axis=-1).numpy()
+        predictions = model(images).argmax(axis=-1).numpy()
         targets = [int(target) for target in criterion.target_classes.numpy()]
-        # an image that is there already counts as misclassified before
-        pairs = zip(answers, targets, strict=True)
-        beside = [answer if answer != t else abs(t - 1) for answer, t in pairs]
-        return beside, targets
+        # an image already in the target class counts as misclassified before
+        pairs = zip(predictions, targets, strict=True)
+        labels = [label if label != t else abs(t - 1) for label, t in pairs]
+        return labels, targets
     raise ParameterTypeError(
         f"`criterion` must be Misclassification or TargetedMisclassification; got {criterion!r}."
     )

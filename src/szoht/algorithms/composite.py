@@ -8,18 +8,17 @@ from typing import cast, get_args
 
 import numpy as np
 
-from szoht.core.algorithm import Algorithm, Measured, Memory, State
+from szoht.core.algorithm import Measured, Memory, State
 from szoht.core.operator import Operator
 from szoht.core.parts import Estimator, SearchUpdate, Update
 from szoht.core.query import Answer, Estimate, Plan, Query, Stage, one_point
 from szoht.core.random import Key, Purpose
-from szoht.core.sparse_vector import SparseVector
 from szoht.core.validation import check_choice, frozen
-from szoht.errors import CapabilityError, EvaluationError
+from szoht.errors import EvaluationError
 from szoht.samplers import Full, Sampler
 from szoht.types import IterateChoice, Sample, Vector
 
-__all__ = ["Composite", "check_sparse"]
+__all__ = ["Composite"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +63,7 @@ class Composite:
 
     @property
     def requires(self) -> frozenset[str]:
-        """The powers of the objective that the parts cannot do without."""
+        """The capabilities of the objective that the parts need."""
         return self.estimator.requires
 
     def dense_part(self, d: int) -> object | None:
@@ -122,16 +121,16 @@ class Composite:
         if not solution.exact:
             return one_point(solution.x, self._sample(state))
         newest = self._newest(state)
-        settled = self.iterate in ("average", "random")
-        if settled or (state.measured is not None and state.measured.x is newest):
+        chosen_otherwise = self.iterate in ("average", "random")
+        if chosen_otherwise or (state.measured is not None and state.measured.x is newest):
             return None
         return one_point(newest, self._sample(state))
 
     def reserve(self, state: State) -> int:
         """Return the queries to keep for the final measurement, without which x has no value."""
-        late = self.iterate in ("average", "random")
+        unmeasured = self.iterate in ("average", "random")
         inferred = state.measured is not None and not self.solution(state).exact
-        return one_point(state.x, self._sample(state)).cost if late or inferred else 0
+        return one_point(state.x, self._sample(state)).cost if unmeasured or inferred else 0
 
     def solution(self, state: State) -> Measured:
         """Return the best, last, average or random iterate, as ``iterate`` says."""
@@ -153,7 +152,7 @@ class Composite:
         state = replace(state, rounding=estimate.rounding, slope=estimate.slope)
         state = self._note(state, Measured(state.x, estimate.value, estimate.measured))
         if self._searches:
-            if not estimate.gradient.any():  # nothing to search along: look elsewhere
+            if not estimate.gradient.any():  # no direction to search along: sample others
                 return self._advance(state, state.x, state.update_memory)
             frozen(estimate.gradient)
             return replace(state, estimate=estimate, round=state.round + 1)
@@ -185,7 +184,7 @@ class Composite:
         return None
 
     def _newest(self, state: State) -> Vector:
-        """Return the newest iterate, which need not be where the gradient is asked."""
+        """Return the newest iterate, which need not be where the gradient is estimated."""
         if self._has_output:
             point: Vector = self.update.output(state.update_memory)  # type: ignore[union-attr]
             return point
@@ -221,18 +220,6 @@ class Composite:
         if sample is not None:
             sample.flags.writeable = False  # all points of a difference share it
         return sample
-
-
-def check_sparse(algorithm: Algorithm, x0: Vector) -> None:
-    """Raise if ``x0`` is a sparse vector and a part of the algorithm would write it out."""
-    if not isinstance(x0, SparseVector):
-        return
-    part = algorithm.dense_part(x0.size) if isinstance(algorithm, Composite) else algorithm
-    if part is not None:
-        raise CapabilityError(
-            f"`x0` is sparse, and {part!r} works on all {x0.size} coordinates. Pass `x0` as an "
-            "array; or use method 'szoht' with `k` and a `support_size` below d, or 'sketch_ht'."
-        )
 
 
 def _stays_sparse(part: object, d: int) -> bool:

@@ -1,4 +1,4 @@
-"""Settings for users who give none, and the choice between a fixed and a searched step."""
+"""Default parameters, and the choice between a fixed step and a line search."""
 
 import math
 

@@ -1,7 +1,7 @@
 """Algorithms written as generators that yield plans and receive answers.
 
 An algorithm with many stages is hard to read as a table of states. As a generator it reads from top
-to bottom, and a state need hold nothing but the answers so far: the generator is replayed up to any
+to bottom, and a state holds the answers so far, from which the generator is replayed up to any
 point. `ask` and `tell` are therefore as pure as those of any other algorithm.
 """
 
@@ -30,7 +30,7 @@ Steps: TypeAlias = Generator[Plan, Sequence[Answer], T]
 
 @dataclass(kw_only=True)
 class SolverContext:
-    """What a generator knows: where it stands, the best feasible point, what it did and why."""
+    """The state of a generator: iterate, best feasible point, what it did and why."""
 
     seed: int
     x: Vector
@@ -48,7 +48,7 @@ class SolverContext:
     evidence: Evidence | None = None
 
     def key(self) -> Key:
-        """Return an address that was not used before."""
+        """Return a key that was not used before."""
         self.draws += 1
         return Key(seed=self.seed, iteration=self.draws)
 
@@ -85,7 +85,7 @@ class SolverContext:
         return Query(base=frozen(x), sample=self.next_sample())
 
     def next_sample(self) -> Sample:
-        """Return what the next query is about: the same as always, or a fresh seed."""
+        """Return the sample of the next query: the fixed one, or a fresh seed."""
         if not self.seeded:
             return self.sample
         return Seeds().draw(self.key(), None)
@@ -127,7 +127,7 @@ class GeneratorState(State):
 
 
 @dataclass
-class _Running:
+class _RunningGenerator:
     """A generator in progress, waiting for the answers to ``plan``; None once it has ended."""
 
     context: SolverContext
@@ -149,7 +149,7 @@ class GeneratorAlgorithm(ABC):
 
     @abstractmethod
     def sample(self, seed: int, n_samples: int | None) -> Sample:
-        """Return the sample that the first plans are about."""
+        """Return the sample of the first plans."""
 
     def init(self, x0: Vector, *, seed: int, n_samples: int | None = None) -> GeneratorState:
         """Return the state at the start."""
@@ -198,7 +198,7 @@ class GeneratorAlgorithm(ABC):
         """Return the best feasible point."""
         return state.best or Measured(state.x, math.nan, exact=False)
 
-    def _resume(self, state: State) -> _Running:
+    def _resume(self, state: State) -> _RunningGenerator:
         """Return the generator at ``state``: the one in progress, or a replay of it."""
         assert isinstance(state, GeneratorState), "a generator is asked about its own states"  # noqa: S101
         running = _RUNNING.get(state)
@@ -208,15 +208,15 @@ class GeneratorAlgorithm(ABC):
                 seed=state.seed, x=state.start, sample=sample, n_samples=state.n_samples
             )
             steps = self.steps(context)
-            running = _Running(context, steps, next(steps, None))
+            running = _RunningGenerator(context, steps, next(steps, None))
             for answers in state.log:
                 _send(running, answers)
             _RUNNING[state] = running
         return running
 
 
-_RUNNING: "WeakKeyDictionary[State, _Running]" = WeakKeyDictionary()
-"""Steps[None]s in progress, so that they need not be had again at every step."""
+_RUNNING: "WeakKeyDictionary[State, _RunningGenerator]" = WeakKeyDictionary()
+"""Generators in progress, so that they are not replayed at every step."""
 
 
 def _as_tuple(lines: list[str], before: tuple[str, ...]) -> tuple[str, ...]:
@@ -224,7 +224,7 @@ def _as_tuple(lines: list[str], before: tuple[str, ...]) -> tuple[str, ...]:
     return before if len(lines) == len(before) else tuple(lines)
 
 
-def _send(running: _Running, answers: Sequence[Answer]) -> None:
+def _send(running: _RunningGenerator, answers: Sequence[Answer]) -> None:
     if running.plan is None:
         return
     try:

@@ -56,8 +56,8 @@ METHODS: dict[str, Callable[..., Algorithm]] = {
 REVISIONS: dict[str, int] = {"auto": 2, "auto_path": 2}
 """Of algorithms and their parts, by the names under which they are stored; 1 if not listed.
 
-Raise the number with every change after which the same seed asks other points: stored runs of the
-revision before can then be read, and not resumed.
+Raise the number with every change after which the same seed evaluates other points: stored runs of
+the previous revision can then be read, but not resumed.
 """
 
 DEFAULT_BATCH = 32

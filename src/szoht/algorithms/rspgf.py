@@ -43,7 +43,7 @@ def rspgf(
     central : bool
         Central differences.
     sampler : Sampler
-        Which part of a stochastic objective an iteration sees; shared by its directions.
+        Samples a stochastic objective, once per iteration; shared by its directions.
     iterate : {"last", "best", "random", "average"}
         The paper returns an iterate drawn uniformly (for constant steps).
     d : int

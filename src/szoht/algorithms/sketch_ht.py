@@ -46,7 +46,7 @@ def sketch_ht(
     buckets : int
         Groups to begin with, >= 1; by default 4 k. See `Sketch`.
     sampler : Sampler
-        Which part of a stochastic objective an iteration sees.
+        Samples a stochastic objective, once per iteration.
     iterate : {"best", "last", "average", "random"}
         Which point is returned, see `Composite`.
 

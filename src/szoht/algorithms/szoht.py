@@ -48,7 +48,7 @@ def szoht(
     central, orthogonal : bool
         Central differences; orthonormal groups of directions; see `Sphere`.
     sampler : Sampler
-        Which part of a stochastic objective an iteration sees.
+        Samples a stochastic objective, once per iteration.
     iterate : {"best", "last", "average", "random"}
         Which point is returned, see `Composite`.
     d : int

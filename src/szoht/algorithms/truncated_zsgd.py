@@ -44,7 +44,7 @@ def truncated_zsgd(
     central : bool
         Central differences.
     sampler : Sampler
-        Which part of a stochastic objective an iteration sees.
+        Samples a stochastic objective, once per iteration.
     iterate : {"average", "last", "best", "random"}
         Which point is returned. The paper returns the average, which is in general not sparse;
         here it is projected onto the constraint.

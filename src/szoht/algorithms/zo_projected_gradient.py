@@ -38,7 +38,7 @@ def zo_projected_gradient(
     central : bool
         Central differences.
     sampler : Sampler
-        Which part of a stochastic objective an iteration sees.
+        Samples a stochastic objective, once per iteration.
     iterate : {"best", "last", "average", "random"}
         Which point is returned.
     d : int

@@ -34,7 +34,7 @@ def zoro(
 
     ``x_{t+1} = prox_{alpha r}(x_t - alpha ghat_t)`` with ``ghat_t = CoSaMP(Z, y_t, s)`` and
     ``y_{t,i} = [f(x_t + mu z_i) - f(x_t)] / mu``, the rows z_i of Z being random signs that are
-    drawn once (`SparseRecovery`). As published ``r = penalty ||x||_1``; with ``k`` or
+    sampled once (`SparseRecovery`). As published ``r = penalty ||x||_1``; with ``k`` or
     ``constraint`` the step ends with that projection instead.
 
     Parameters
@@ -62,7 +62,7 @@ def zoro(
     centered : bool
         Cancel the curvature that all probes share, see `SparseRecovery`; False as published.
     sampler : Sampler
-        Which part of a stochastic objective an iteration sees.
+        Samples a stochastic objective, once per iteration.
     iterate : {"best", "last", "average", "random"}
         Which point is returned, see `Composite`.
     d : int

@@ -52,7 +52,7 @@ def zscg(
     smoothness, distance, horizon
         L, D0 >= ||x0 - x*||^2 (by default (2 R)^2) and N of the second variant.
     sampler : Sampler
-        Which part of a stochastic objective an iteration sees.
+        Samples a stochastic objective, once per iteration.
     iterate : {"last", "best", "random", "average"}
         Which point is returned.
     d : int

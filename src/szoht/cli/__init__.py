@@ -1,4 +1,4 @@
-"""The command ``szoht``; one file per sub-command."""
+"""The command ``szoht``; one module per subcommand."""
 
 import sys
 
@@ -6,7 +6,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line, or say which extra it needs."""
+    """Run the command line, or name the missing extra."""
     try:
         from szoht.cli.app import app  # noqa: PLC0415
     except ImportError as error:

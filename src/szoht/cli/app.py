@@ -1,4 +1,4 @@
-"""The application: what all sub-commands share."""
+"""The application and its subcommands."""
 
 from typing import Annotated
 
@@ -20,14 +20,14 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="szoht",
-    help="Sparse black-box optimization: minimise f(x) subject to ||x||_0 <= k.",
+    help="Sparse black-box optimization: minimize f(x) subject to ||x||_0 <= k.",
     no_args_is_help=True,
     add_completion=False,
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"szoht {__version__}")
         raise typer.Exit
 
@@ -35,10 +35,11 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Sparse black-box optimization: minimise f(x) subject to ||x||_0 <= k."""
+    """Sparse black-box optimization: minimize f(x) subject to ||x||_0 <= k."""
 
 
 for command in (solve, resume, runs, report, ask, tell, theory, portfolio, attack, reproduce):

@@ -1,4 +1,4 @@
-"""``szoht ask``: the points of a stored run that wait for a value."""
+"""``szoht ask``: print the points of a stored run that need a value."""
 
 import json
 from typing import Annotated, Any, cast
@@ -20,10 +20,10 @@ def ask(
     store: options.StorePath,
     run: options.RunName = None,
     new: Annotated[
-        bool, typer.Option("--new", help="Start a run first, with the options below.")
+        bool, typer.Option("--new", help="Start a new run with the options below.")
     ] = False,
     dim: options.Dim = None,
-    x0: options.Start = None,
+    x0: options.InitialPoint = None,
     k: options.NonZeros = None,
     method: options.Method = "auto",
     option: options.Options = None,
@@ -31,21 +31,21 @@ def ask(
     target: options.Target = None,
     seed: options.Seed = None,
     on_error: options.OnErrorChoice = "stop",
-    sparse: Annotated[bool, typer.Option("--sparse", help="Print the non-zeros only.")] = False,
+    sparse: Annotated[bool, typer.Option("--sparse", help="Print only the non-zeros.")] = False,
     limit: Annotated[
-        int | None, typer.Option("--limit", help="The largest number of points to print.")
+        int | None, typer.Option("--limit", help="Maximum number of points to print.")
     ] = None,
 ) -> None:
-    """Print the points that wait for a value, one JSON object per line; none once the run ended."""
-    with options.complaints(), Store(store, create=new) as file:
+    """Print the points that need a value, one JSON object per line; none when the run has ended."""
+    with options.cli_errors(), Store(store, create=new) as file:
         if new:
             run = begin(
                 file,
                 AskTell(
-                    (start := options.start(dim, x0)),
+                    (start := options.initial_point(dim, x0)),
                     k=k,
                     method=method,
-                    options=options.settings(option),
+                    options=options.parse_options(option),
                     max_queries=budget,
                     target=target,
                     rng=seed,
@@ -55,9 +55,9 @@ def ask(
                 limits={"max_queries": budget, "target": target},
             )
         for point in waiting(file, file.find(run))[:limit]:
-            typer.echo(json.dumps(_line(point, sparse=sparse)))
+            typer.echo(json.dumps(_as_json(point, sparse=sparse)))
 
 
-def _line(point: Point, *, sparse: bool) -> dict[str, Any]:
+def _as_json(point: Point, *, sparse: bool) -> dict[str, Any]:
     name = {"run": point.id.run, "id": str(point.id)}
     return name | as_json_point(point.x, point.sample, sparse=sparse)

@@ -1,4 +1,4 @@
-"""``szoht attack``: test a classifier in an ONNX file with changes of a few pixels."""
+"""``szoht attack``: test the robustness of a classifier in an ONNX file to sparse changes."""
 
 import json
 import warnings
@@ -10,7 +10,7 @@ import typer
 
 from szoht.cli import options
 from szoht.errors import MissingExtraError, ParameterError
-from szoht.reporting.drawing import load_matplotlib
+from szoht.reporting.figures import load_matplotlib
 from szoht.types import Vector
 
 if TYPE_CHECKING:
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 __all__ = ["attack"]
 
-COLOUR_DIMENSIONS = 3
+COLOR_NDIM = 3
 
 
 def attack(
     *,
-    model: Annotated[Path, typer.Argument(help="The classifier, an ONNX file.")],
-    image: Annotated[Path, typer.Argument(help="The image: PNG or another format, or NPY.")],
-    label: Annotated[int, typer.Option("--label", help="Its true class.")],
+    model: Annotated[Path, typer.Argument(help="ONNX file of the classifier.")],
+    image: Annotated[Path, typer.Argument(help="Image file: PNG or another format, or NPY.")],
+    label: Annotated[int, typer.Option("--label", help="True class of the image.")],
     k: Annotated[
-        int, typer.Option("-k", help="The largest number of coordinates or pixels to change.")
+        int, typer.Option("-k", help="Maximum number of coordinates or pixels to change.")
     ] = 20,
     pixels: Annotated[
         bool, typer.Option("--pixels", help="Count pixels; all channels of a pixel may change.")
@@ -35,36 +35,34 @@ def attack(
     target: Annotated[
         int | None,
         typer.Option(
-            "--target", help="The class that the model shall answer; by default any wrong one."
+            "--target", help="Target class of the attack; default: any class but the true one."
         ),
     ] = None,
     scores: Annotated[
         str, typer.Option("--scores", help="What the model returns: logits, log_probs or probs.")
     ] = "logits",
-    high: Annotated[
-        float, typer.Option("--high", help="The model's value of white; black is 0.")
-    ] = 1.0,
-    method: Annotated[str, typer.Option("--method", help="How to search.")] = "corner_search",
-    budget: Annotated[
-        int, typer.Option("--budget", help="The largest number of queries.")
-    ] = 10_000,
+    high: Annotated[float, typer.Option("--high", help="Pixel value of white; black is 0.")] = 1.0,
+    method: Annotated[str, typer.Option("--method", help="Optimization method.")] = "corner_search",
+    budget: Annotated[int, typer.Option("--budget", help="Maximum number of queries.")] = 10_000,
     batch_size: Annotated[
         int | None, typer.Option("--batch-size", help="Images per call of the model.")
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="The same seed, the same run.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Random seed; the same seed gives the same run.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
     output: Annotated[
-        Path, typer.Option("--output", help="Where the picture and the JSON file go.")
+        Path, typer.Option("--output", help="Path of the output files, without suffix.")
     ] = Path("attack"),
 ) -> None:
-    """Test your own classifier: look for a few pixels that make it wrong.
+    """Test your own classifier: search for a few pixel changes that it misclassifies.
 
     Writes OUTPUT.png, the original, the change and the adversarial image side by side, and
     OUTPUT.json.
     """
-    with options.complaints():
+    with options.cli_errors():
         if not output.name:
-            raise ParameterError(f"`output` must have a name; got {str(output)!r}.")
+            raise ParameterError(f"`output` must include a file name; got {str(output)!r}.")
         picture, record = output.with_suffix(".png"), output.with_suffix(".json")
         for path in (picture, record):
             options.check_output("output", path, make_folder=True)
@@ -85,21 +83,21 @@ def attack(
         )
         options.echo(str(result))
         output.parent.mkdir(parents=True, exist_ok=True)
-        options.write(record, json.dumps(result.as_json(), indent=2) + "\n")
+        options.write_or_print(record, json.dumps(result.as_json(), indent=2) + "\n")
         result.plot().savefig(picture, dpi=150)
     typer.echo(f"written: {picture}, {record}")
     if result.interrupted:
-        raise typer.Exit(code=options.INTERRUPTED)
+        raise typer.Exit(code=options.EXIT_INTERRUPTED)
 
 
 def _attack(
     model: Path, image: Path, label: int, *, high: float, **settings: Any
 ) -> "AttackResult":
-    from szoht.applications.attack import attack as run  # noqa: PLC0415  (the other commands go without)
+    from szoht.applications.attack import attack as run  # noqa: PLC0415  (not needed by other commands)
 
     session = _session(model)
     pixels = _image(image, high, session.get_inputs()[0].shape[1:])
-    load_matplotlib()  # if it is missing, no query is spent
+    load_matplotlib()  # fail before the first query if it is missing
     return run(session, pixels, label, high=high, **settings)
 
 
@@ -114,12 +112,12 @@ def _session(path: Path) -> Any:
         raise ParameterError(f"`model` must be an ONNX file; {path} does not exist.")
     try:
         return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    except Exception as error:  # ONNX Runtime has exceptions of its own, without a common base
+    except Exception as error:  # ONNX Runtime has its own exceptions, without a common base
         raise ParameterError(f"`model` must be an ONNX file; {path}: {error}.") from error
 
 
-def _image(path: Path, high: float, wanted: list[Any]) -> Vector:
-    """Return the image as the model wants it: grey or in color, channels first or last."""
+def _image(path: Path, high: float, expected: list[Any]) -> Vector:
+    """Return the image in the format of the model: gray or color, channels first or last."""
     if path.suffix == ".npy":
         try:
             stored: Vector = np.load(path, allow_pickle=False, mmap_mode="r")
@@ -127,16 +125,18 @@ def _image(path: Path, high: float, wanted: list[Any]) -> Vector:
             raise ParameterError(
                 f"`image` must be a NPY file of numbers; {path}: {error}."
             ) from error
-        _check_shape(stored.shape, wanted, path)
+        _check_shape(stored.shape, expected, path)
         return np.array(stored)
     try:
         from PIL import Image, UnidentifiedImageError  # noqa: PLC0415
     except ImportError as error:
-        raise MissingExtraError("pictures need Pillow: pip install 'szoht[attack]'") from error
-    first = len(wanted) == COLOUR_DIMENSIONS and wanted[0] in (1, 3)
-    last = len(wanted) == COLOUR_DIMENSIONS and not first
-    channels = (wanted[0],) if first else (wanted[-1],) if last else ()
-    mode = "RGB" if channels == (COLOUR_DIMENSIONS,) else "L"
+        raise MissingExtraError(
+            "reading images needs Pillow: pip install 'szoht[attack]'"
+        ) from error
+    first = len(expected) == COLOR_NDIM and expected[0] in (1, 3)
+    last = len(expected) == COLOR_NDIM and not first
+    channels = (expected[0],) if first else (expected[-1],) if last else ()
+    mode = "RGB" if channels == (COLOR_NDIM,) else "L"
     depth = (len(mode),) if channels else ()
     too_large = (Image.DecompressionBombWarning, Image.DecompressionBombError)
     try:
@@ -144,26 +144,26 @@ def _image(path: Path, high: float, wanted: list[Any]) -> Vector:
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(path) as picture:
                 size = picture.size[::-1]  # from the header: nothing has been decoded yet
-                _check_shape((*depth, *size) if first else (*size, *depth), wanted, path)
+                _check_shape((*depth, *size) if first else (*size, *depth), expected, path)
                 values = np.asarray(picture.convert(mode), dtype=np.float32)
     except too_large as error:
         raise ParameterError(
             f"`image` must have at most {Image.MAX_IMAGE_PIXELS:,} pixels; {path} has more."
         ) from error
     except (UnidentifiedImageError, SyntaxError) as error:
-        raise ParameterError(f"`image` must be a picture; {path}: {error}.") from error
+        raise ParameterError(f"`image` must be an image file; {path}: {error}.") from error
     pixels = np.minimum(values * np.float32(high / 255), np.float32(high))
     pixels = pixels.reshape((*size, *depth))
     return np.moveaxis(pixels, 2, 0) if first else pixels
 
 
-def _check_shape(shape: tuple[int, ...], wanted: list[Any], path: Path) -> None:
-    """Raise unless the image has the size that the model asks for; names stand for any size."""
-    fits = len(wanted) == len(shape) and all(
+def _check_shape(shape: tuple[int, ...], expected: list[Any], path: Path) -> None:
+    """Raise unless the image has the shape that the model expects; names match any size."""
+    fits = len(expected) == len(shape) and all(
         not isinstance(size, int) or size == given
-        for size, given in zip(wanted, shape, strict=True)
+        for size, given in zip(expected, shape, strict=True)
     )
     if not fits:
         raise ParameterError(
-            f"`image` must have the shape {tuple(wanted)} that the model takes; {path} has {shape}."
+            f"`image` must have the shape {tuple(expected)} of the model; {path} has {shape}."
         )

@@ -1,4 +1,4 @@
-"""What several sub-commands share: options, and how their text becomes values."""
+"""Options that several commands share, their parsing, output and error handling."""
 
 import ast
 import importlib
@@ -24,6 +24,7 @@ from szoht.types import Vector
 __all__ = [
     "Budget",
     "Dim",
+    "InitialPoint",
     "Method",
     "NonZeros",
     "OnErrorChoice",
@@ -34,83 +35,82 @@ __all__ = [
     "RunName",
     "Seconds",
     "Seed",
-    "Start",
     "StorePath",
     "Target",
     "Workers",
-    "as_json",
     "check_output",
-    "complaints",
+    "cli_errors",
+    "cwd_on_path",
     "echo",
-    "from_here",
-    "load",
-    "settings",
-    "show",
-    "staff",
-    "start",
-    "write",
+    "executor_kwargs",
+    "initial_point",
+    "load_function",
+    "parse_options",
+    "print_result",
+    "result_to_json",
+    "write_or_print",
 ]
 
-LARGEST_DIM = 10**9
-"""The start alone then takes 8 GB; larger problems come with a start of their own, in Python."""
+MAX_DIM = 10**9
+"""The initial point alone then takes 8 GB; use Python for larger problems."""
 
-INTERRUPTED = 130
-"""The exit status of a command that Ctrl-C ended."""
+EXIT_INTERRUPTED = 130
+"""Exit status after Ctrl-C."""
 
 Dim: TypeAlias = Annotated[
-    int | None, typer.Option("--dim", help="Dimension; the run then starts from zero.")
+    int | None, typer.Option("--dim", help="Dimension; the initial point is then zero.")
 ]
-Start: TypeAlias = Annotated[
-    Path | None, typer.Option("--x0", help="The start, a NPY file or a JSON list.")
+InitialPoint: TypeAlias = Annotated[
+    Path | None, typer.Option("--x0", help="Initial point: a NPY file or a JSON list.")
 ]
-NonZeros: TypeAlias = Annotated[
-    int | None, typer.Option("-k", help="The largest number of non-zeros.")
-]
+NonZeros: TypeAlias = Annotated[int | None, typer.Option("-k", help="Maximum number of non-zeros.")]
 Method: TypeAlias = Annotated[
     str, typer.Option("--method", help=f"One of {', '.join(algorithms.METHODS)}.")
 ]
 Options: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--option", help="A parameter of the method, as name=value; repeatable."),
+    typer.Option("--option", help="Parameter of the method, as name=value; repeatable."),
 ]
 Budget: TypeAlias = Annotated[
-    int | None, typer.Option("--budget", help="The largest number of queries.")
+    int | None, typer.Option("--budget", help="Maximum number of queries.")
 ]
 Seconds: TypeAlias = Annotated[
     float | None, typer.Option("--seconds", help="Time limit in seconds.")
 ]
 Target: TypeAlias = Annotated[
-    float | None, typer.Option("--target", help="Stop when the function is at most this.")
+    float | None, typer.Option("--target", help="Stop when the function value is at most this.")
 ]
-Seed: TypeAlias = Annotated[int | None, typer.Option("--seed", help="The same seed, the same run.")]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", help="No progress bar.")]
+Seed: TypeAlias = Annotated[
+    int | None, typer.Option("--seed", help="Random seed; the same seed gives the same run.")
+]
+Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")]
 Output: TypeAlias = Annotated[
     Path | None, typer.Option("--output", help="Write the result to this JSON file.")
 ]
 OnErrorChoice: TypeAlias = Annotated[
     str,
-    typer.Option("--on-error", help="When a point cannot be evaluated: stop the run, or skip it."),
+    typer.Option("--on-error", help="What to do when a point cannot be evaluated: stop or skip."),
 ]
 Workers: TypeAlias = Annotated[
-    int | None, typer.Option("--workers", help="How many points to evaluate at the same time.")
+    int | None, typer.Option("--workers", help="Number of points to evaluate in parallel.")
 ]
 Retries: TypeAlias = Annotated[
-    int | None, typer.Option("--retries", help="How often to try again when an evaluation fails.")
+    int | None, typer.Option("--retries", help="Number of retries of a failed evaluation.")
 ]
-StorePath: TypeAlias = Annotated[Path, typer.Argument(help="The run store.")]
+StorePath: TypeAlias = Annotated[Path, typer.Argument(help="File of the run store.")]
 RunName: TypeAlias = Annotated[
     str | None,
-    typer.Argument(help="The run; by default the newest that is not finished."),
+    typer.Argument(help="Name of the run; default: the newest unfinished one."),
 ]
 
 
-def load(text: str) -> Callable[..., Any]:
+def load_function(text: str) -> Callable[..., Any]:
     """Return the function at package.module:function."""
     module_name, _, name = text.partition(":")
     if not module_name or not name:
         raise ParameterError(f"`function` must read package.module:function; got {text!r}.")
     try:
-        with from_here():
+        with cwd_on_path():
             found = getattr(importlib.import_module(module_name), name)
     except ImportError as error:
         raise ParameterError(f"`function` cannot be imported: {error}.") from error
@@ -125,16 +125,16 @@ def load(text: str) -> Callable[..., Any]:
 
 
 @contextmanager
-def complaints() -> Iterator[None]:
-    """Show what is wrong with the input as the command line shows its own complaints."""
+def cli_errors() -> Iterator[None]:
+    """Report errors of the library and of the system as usage errors."""
     try:
         yield
     except BrokenPipeError:
-        raise  # the reader has seen enough
+        raise  # the reader of our output has exited
     except OSError as error:
         known = error.filename is not None and error.strerror is not None
-        what = f"{error.filename}: {error.strerror}." if known else str(error)
-        raise typer.BadParameter(what) from error
+        message = f"{error.filename}: {error.strerror}." if known else str(error)
+        raise typer.BadParameter(message) from error
     except SzohtError as error:
         raise typer.BadParameter(str(error)) from error
     except MemoryError as error:
@@ -142,8 +142,8 @@ def complaints() -> Iterator[None]:
 
 
 @contextmanager
-def from_here() -> Iterator[None]:
-    """Import from the current folder first, for as long as the block lasts."""
+def cwd_on_path() -> Iterator[None]:
+    """Put the current folder first on the import path, within the block."""
     here = str(Path.cwd())
     sys.path.insert(0, here)
     try:
@@ -152,12 +152,12 @@ def from_here() -> Iterator[None]:
         sys.path.remove(here)
 
 
-def start(dim: int | None, path: Path | None) -> Vector:
-    """Return the start that --dim or --x0 says."""
+def initial_point(dim: int | None, path: Path | None) -> Vector:
+    """Return the initial point given by --dim or --x0."""
     if (dim is None) == (path is None):
         raise ParameterError("exactly one of --dim and --x0 must be given.")
     if path is None:
-        return np.zeros(check_integer("dim", dim, low=1, high=LARGEST_DIM))
+        return np.zeros(check_integer("dim", dim, low=1, high=MAX_DIM))
     try:
         if path.suffix == ".npy":
             loaded: Vector = np.load(path, allow_pickle=False)
@@ -168,25 +168,25 @@ def start(dim: int | None, path: Path | None) -> Vector:
     return loaded
 
 
-def settings(texts: list[str] | None) -> dict[str, Any]:
-    """Return what --option says, as the parameters of a method."""
-    return dict(_setting(text) for text in texts or [])
+def parse_options(texts: list[str] | None) -> dict[str, Any]:
+    """Return the values of --option as keyword arguments of a method."""
+    return dict(_parse_option(text) for text in texts or [])
 
 
-def staff(workers: int | None, retries: int | None, *, program: bool) -> dict[str, Any]:
-    """Return who evaluates: threads that wait for programs, or processes for a function."""
+def executor_kwargs(workers: int | None, retries: int | None, *, program: bool) -> dict[str, Any]:
+    """Return keyword arguments of `minimize`: threads for programs, processes for a function."""
     if program:
         return {"executor": Threads(workers or 1), "retries": retries}
     return {"workers": workers, "retries": retries}
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print lines, with control characters that a file or a program brought in written out."""
+    """Print text with control characters escaped."""
     typer.echo("\n".join(map(printable, text.split("\n"))), err=err)
 
 
 def check_output(option: str, path: Path, *, make_folder: bool = False) -> None:
-    """Raise unless a file can be written at ``path``; called before any query is spent."""
+    """Raise unless a file can be written at ``path``; call it before the first query."""
     if path.is_dir():
         raise ParameterError(f"`{option}` must be a file; {path} is a folder.")
     folder = path.parent
@@ -199,8 +199,8 @@ def check_output(option: str, path: Path, *, make_folder: bool = False) -> None:
         raise ParameterError(f"`{option}` must be writable; {path} is not.")
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file; where that fails after all, print what it should have held."""
+def write_or_print(path: Path, text: str) -> None:
+    """Write a file; if that fails, print its contents and raise."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError:
@@ -208,25 +208,26 @@ def write(path: Path, text: str) -> None:
         raise
 
 
-def show(result: Result, output: Path | None) -> None:
-    """Print a result and write it to a file if one is wanted; exit with a code that tells."""
+def print_result(result: Result, output: Path | None) -> None:
+    """Print a result, write it to ``output`` if given, and set the exit status."""
     echo(str(result))
     if output is not None:
-        write(output, json.dumps(as_json(result), indent=2) + "\n")
+        write_or_print(output, json.dumps(result_to_json(result), indent=2) + "\n")
     if result.failure is not None:
         raise typer.Exit(code=1)
     if result.status is Status.INTERRUPTED:
-        raise typer.Exit(code=INTERRUPTED)
+        raise typer.Exit(code=EXIT_INTERRUPTED)
 
 
-def as_json(result: Result) -> dict[str, Any]:
-    """Return what a program would want to read: the solution sparse, the numbers, the history."""
+def result_to_json(result: Result) -> dict[str, Any]:
+    """Return a result as JSON data: the sparse solution, the numbers and the history."""
     numbers = {n: c for n, c in result.history.items() if n not in ("entered", "left")}
     found = {
         "d": int(result.x.size),
         "support": result.support.tolist(),
         "values": result.x[result.support].tolist(),
         "fun": result.fun,
+        "measured": result.measured,
         "nfev": result.nfev,
         "nit": result.nit,
         "success": result.success,
@@ -239,7 +240,7 @@ def as_json(result: Result) -> dict[str, Any]:
     return found if result.run is None else found | {"run": result.run}
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def _parse_option(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise ParameterError(f"`option` must read name=value; got {text!r}.")

@@ -1,4 +1,4 @@
-"""``szoht portfolio``: the best portfolio of few assets, from a file of prices."""
+"""``szoht portfolio``: cardinality-constrained portfolios from a file of prices."""
 
 import csv
 import json
@@ -18,10 +18,10 @@ from rich.table import Table
 from rich.text import Text
 
 from szoht.applications.portfolio.frontier import (
-    Solution,
-    Solver,
-    numbers_of_assets,
-    returns_to_try,
+    PortfolioSolution,
+    PortfolioSolver,
+    cardinalities,
+    target_returns,
 )
 from szoht.cli import options
 from szoht.core.validation import check_integer
@@ -29,18 +29,18 @@ from szoht.errors import DataWarning, ParameterError
 from szoht.problems import load_market, read_market, read_prices, read_returns
 from szoht.problems.assets import Assets
 from szoht.problems.orlib import NAMES
-from szoht.reporting.drawing import save_figure
+from szoht.reporting.figures import save_figure
 from szoht.reporting.portfolio_figures import frontier_figure
 from szoht.reporting.text import printable
 
 __all__ = ["portfolio"]
 
-POINTS = 9
-"""Of each frontier."""
+FRONTIER_POINTS = 9
+"""Number of portfolios on each frontier."""
 
-FILES = ("weights.csv", "frontier.png")
+OUTPUT_FILES = ("weights.csv", "frontier.png")
 
-_RISKS = {"cvar": "CVaR", "tracking_error": "tracking error"}
+_RISK_NAMES = {"cvar": "CVaR", "tracking_error": "tracking error"}
 
 Objective = StrEnum(
     "Objective", ["minimum_variance", "mean_variance", "cvar", "tracking_error", "paper"]
@@ -53,65 +53,68 @@ def portfolio(
         str,
         typer.Argument(
             help="CSV of prices: a column of dates, then one per asset. Rows are sorted by date; "
-            "labels that are no dates are accepted, then the oldest row must come first. Columns "
-            "may also be separated by semicolons (1,5 is then a number) or tabs. Or port1 to "
+            "labels other than dates are accepted if the oldest row comes first. Columns may "
+            "also be separated by semicolons (1,5 is then a number) or tabs. Or port1 to "
             "port5, or an OR-Library file (.txt)."
         ),
     ],
-    k: Annotated[int, typer.Option("-k", help="The largest number of assets.")] = 10,
+    k: Annotated[int, typer.Option("-k", help="Maximum number of assets.")] = 10,
     objective: Annotated[
-        Objective, typer.Option("--objective", help="What is minimised.")
+        Objective, typer.Option("--objective", help="Objective to minimize.")
     ] = Objective.minimum_variance,
     long_only: Annotated[bool, typer.Option("--long-only", help="No short positions.")] = False,
     returns: Annotated[
         bool, typer.Option("--returns", help="The CSV has returns, not prices.")
     ] = False,
     target_return: Annotated[
-        float | None, typer.Option("--target-return", help="Wanted mean return per period.")
+        float | None, typer.Option("--target-return", help="Target mean return per period.")
     ] = None,
     risk_aversion: Annotated[
-        float, typer.Option("--risk-aversion", help="Of mean_variance.")
+        float, typer.Option("--risk-aversion", help="Risk aversion of mean_variance.")
     ] = 5.0,
-    level: Annotated[float, typer.Option("--level", help="Of cvar.")] = 0.95,
+    level: Annotated[float, typer.Option("--level", help="Confidence level of cvar.")] = 0.95,
     benchmark: Annotated[
         str | None, typer.Option("--benchmark", help="Column to track; default: equal weights.")
     ] = None,
     shrinkage: Annotated[
-        float, typer.Option("--shrinkage", help="Share of identity in the covariance.")
+        float, typer.Option("--shrinkage", help="Weight of the identity in the covariance.")
     ] = 0.0,
     periods: Annotated[
         float,
-        typer.Option("--periods", help="Periods per year: 252 for days, 52 for weeks, 12, 1."),
+        typer.Option("--periods", help="Periods per year: 252 for daily data, 52 for weekly."),
     ] = 252.0,
     budget: Annotated[
         int,
         typer.Option(
             "--budget",
-            help="Queries per start at most; a portfolio takes three starts, a point of the "
-            "frontier of returns one. The total is printed.",
+            help="Maximum number of queries per start. A portfolio uses three starts, a point of "
+            "the return frontier one. The total is printed.",
         ),
     ] = 20_000,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed, the same portfolio.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", help="Random seed; the same seed gives the same portfolio.")
+    ] = 0,
     out: Annotated[
         Path, typer.Option("--out", help="Folder for frontier.png and weights.csv.")
     ] = Path("out"),
     frontier: Annotated[
-        bool, typer.Option("--frontier/--no-frontier", help="Draw the frontier.")
+        bool,
+        typer.Option("--frontier/--no-frontier", help="Compute and plot the efficient frontier."),
     ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Find the best portfolio of at most k assets; print weights, risk, return; draw frontiers.
+    """Find the best portfolio of at most k assets; print weights, risk and return; plot frontiers.
 
     Per year, risk is multiplied by the square root of --periods and the mean return by --periods;
-    the Sharpe ratio is return by volatility, with a riskless return of 0.
+    the Sharpe ratio is return divided by volatility, with a risk-free rate of 0.
     """
-    with options.complaints():
+    with options.cli_errors():
         if not periods > 0:
             raise ParameterError(f"`periods` must be a number > 0; got periods={periods}.")
         if not as_json:
-            for name in FILES[: 1 + frontier]:
+            for name in OUTPUT_FILES[: 1 + frontier]:
                 options.check_output("out", out / name, make_folder=True)
-        solver = Solver(
+        solver = PortfolioSolver(
             assets=_assets(prices, returns),
             options={
                 "objective": objective.value,
@@ -145,63 +148,63 @@ def _assets(source: str, returns: bool) -> Assets:
     path = Path(source)
     if path.suffix.lower() == ".txt":
         return read_market(path)
-    with warnings.catch_warnings(record=True) as notes:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
         assets = read_returns(path) if returns else read_prices(path)
-    for note in notes:
-        options.echo(str(note.message), err=True)
+    for warning in caught:
+        options.echo(str(warning.message), err=True)
     return assets
 
 
-class _Curves(NamedTuple):
-    wanted: Solution
-    sizes: list[tuple[int, Solution]]
-    returns: list[Solution]
+class _Solutions(NamedTuple):
+    selected: PortfolioSolution
+    sizes: list[tuple[int, PortfolioSolution]]
+    returns: list[PortfolioSolution]
 
 
-def _solve(solver: Solver, k: int, *, frontier: bool) -> _Curves:
-    """Solve for the portfolio wanted and along both frontiers, with a bar on standard error."""
+def _solve(solver: PortfolioSolver, k: int, *, frontier: bool) -> _Solutions:
+    """Solve for the requested portfolio and both frontiers, with a progress bar on stderr."""
     check_integer("k", k, low=1, high=_available(solver), high_name="assets")
-    sizes = numbers_of_assets(k, _available(solver), POINTS) if frontier else [k]
+    sizes = cardinalities(k, _available(solver), FRONTIER_POINTS) if frontier else [k]
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("portfolios", total=len(sizes) + POINTS * frontier)
+        task = progress.add_task("portfolios", total=len(sizes) + FRONTIER_POINTS * frontier)
 
-        def tick() -> None:
+        def advance() -> None:
             progress.advance(task)
 
-        along_k = solver.along_k(sizes, tick)
-        wanted = dict(along_k)[k]
+        by_cardinality = solver.solve_cardinalities(sizes, advance)
+        selected = dict(by_cardinality)[k]
         if not frontier:
-            return _Curves(wanted, [], [])
-        targets = returns_to_try(wanted.expected_return, wanted.problem.assets, POINTS)
+            return _Solutions(selected, [], [])
+        targets = target_returns(selected.expected_return, selected.problem.assets, FRONTIER_POINTS)
         quick = replace(solver, starts=1)
-        return _Curves(wanted, along_k, quick.along_return(k, targets, tick))
+        return _Solutions(selected, by_cardinality, quick.solve_returns(k, targets, advance))
 
 
-def _available(solver: Solver) -> int:
+def _available(solver: PortfolioSolver) -> int:
     return len(solver.assets.names) - (solver.options["benchmark"] is not None)
 
 
-def _report(curves: _Curves, k: int, periods: float, objective: str) -> dict[str, Any]:
-    """Gather what is printed, written and drawn, annualised."""
-    wanted = curves.wanted
-    solved = [wanted, *(found for size, found in curves.sizes if size != k), *curves.returns]
-    names = wanted.problem.assets.names
-    held = sorted(np.flatnonzero(wanted.weights), key=lambda i: -abs(wanted.weights[i]))
-    risk, expected = _annual(wanted, periods)
+def _report(curves: _Solutions, k: int, periods: float, objective: str) -> dict[str, Any]:
+    """Return the annualized results that are printed, written and plotted."""
+    selected = curves.selected
+    solved = [selected, *(found for size, found in curves.sizes if size != k), *curves.returns]
+    names = selected.problem.assets.names
+    held = sorted(np.flatnonzero(selected.weights), key=lambda i: -abs(selected.weights[i]))
+    risk, expected = _annual(selected, periods)
     return {
         "objective": objective,
         "k": k,
-        "risk_measure": _RISKS.get(objective, "volatility"),
-        "weights": {names[i]: float(wanted.weights[i]) for i in held},
+        "risk_measure": _RISK_NAMES.get(objective, "volatility"),
+        "weights": {names[i]: float(selected.weights[i]) for i in held},
         "risk": risk,
         "return": expected,
-        "sharpe": expected / (wanted.volatility * math.sqrt(periods)),
-        "risk_per_period": wanted.risk,
-        "return_per_period": wanted.expected_return,
-        "value": wanted.value,
-        "gross": float(np.abs(wanted.weights).sum()),
-        "queries": wanted.queries,
+        "sharpe": expected / (selected.volatility * math.sqrt(periods)),
+        "risk_per_period": selected.risk,
+        "return_per_period": selected.expected_return,
+        "value": selected.value,
+        "gross": float(np.abs(selected.weights).sum()),
+        "queries": selected.queries,
         "total_queries": sum(found.queries for found in solved),
         "risk_against_k": [
             {"k": size, "risk": _annual(found, periods)[0]} for size, found in curves.sizes
@@ -213,7 +216,7 @@ def _report(curves: _Curves, k: int, periods: float, objective: str) -> dict[str
     }
 
 
-def _annual(found: Solution, periods: float) -> tuple[float, float]:
+def _annual(found: PortfolioSolution, periods: float) -> tuple[float, float]:
     return found.risk * math.sqrt(periods), found.expected_return * periods
 
 
@@ -227,7 +230,7 @@ def _weights_table(report: dict[str, Any]) -> Table:
 
 
 def _summary_table(report: dict[str, Any], periods: float) -> Table:
-    table = Table(title=f"Annualised with {periods:g} periods per year")
+    table = Table(title=f"Annualized with {periods:g} periods per year")
     table.add_column("")
     table.add_column("per year", justify="right")
     table.add_column("per period", justify="right")
@@ -243,7 +246,7 @@ def _summary_table(report: dict[str, Any], periods: float) -> Table:
 
 def _write(report: dict[str, Any], out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
-    table, picture = (out / name for name in FILES)
+    table, plot = (out / name for name in OUTPUT_FILES)
     with table.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["asset", "weight"])
@@ -253,7 +256,7 @@ def _write(report: dict[str, Any], out: Path) -> list[Path]:
     figure = frontier_figure(
         [(point["k"], point["risk"]) for point in report["risk_against_k"]],
         [(point["risk"], point["return"]) for point in report["risk_against_return"]],
-        chosen=(report["k"], report["risk"], report["return"]),
+        selected=(report["k"], report["risk"], report["return"]),
         risk_name=report["risk_measure"],
     )
-    return [table, save_figure(figure, picture)]
+    return [table, save_figure(figure, plot)]

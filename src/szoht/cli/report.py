@@ -1,4 +1,4 @@
-"""``szoht report``: what happened in a stored run."""
+"""``szoht report``: summarize a stored run."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +9,9 @@ import typer
 from szoht.cli import options
 from szoht.errors import MissingExtraError, RunMismatchError
 from szoht.reporting.run_report import (
-    draw_run,
-    summarise,
-    summarise_snapshot,
+    describe_run,
+    describe_snapshot,
+    save_run_figure,
     write_history,
 )
 from szoht.result import Status
@@ -30,27 +30,27 @@ def report(
         typer.Option("--out", help="Write history.csv and, with matplotlib, history.png here."),
     ] = None,
 ) -> None:
-    """Say what happened in a stored run, without evaluating anything."""
-    with options.complaints():
+    """Summarize a stored run, without evaluating anything."""
+    with options.cli_errors():
         if out is not None:
             options.check_output("out", out / "history.csv", make_folder=True)
         with Store(store, create=False) as file:
             name = file.find(run)
-            (summary,) = [known for known in file.runs() if known.name == name]
+            (summary,) = [one for one in file.runs() if one.name == name]
             try:
                 result = replay(file, name).result
             except RunMismatchError as error:
-                options.echo(f"{summarise_snapshot(summary, file.snapshot(name))}\n\n{error}")
+                options.echo(f"{describe_snapshot(summary, file.snapshot(name))}\n\n{error}")
                 return
-            if result.status is Status.RUNNING:  # the time that the replay took says nothing
+            if result.status is Status.RUNNING:  # the replay has measured its own time
                 result = replace(result, seconds=summary.seconds)
-            options.echo(summarise(summary, result, file.faults(name)))
+            options.echo(describe_run(summary, result, file.faults(name)))
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
             write_history(result, out / "history.csv")
             typer.echo(f"wrote {out / 'history.csv'}")
             try:
-                draw_run(result, out / "history.png", title=f"run {name}")
+                save_run_figure(result, out / "history.png", title=f"run {name}")
             except MissingExtraError as error:
                 typer.echo(str(error), err=True)
             else:

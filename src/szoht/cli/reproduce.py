@@ -1,4 +1,4 @@
-"""``szoht reproduce``: the paper's figures, one command each, and a verdict on every claim."""
+"""``szoht reproduce``: the paper's figures, one command each, and a check of every claim."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,72 +21,78 @@ from szoht import paper
 from szoht.cli import options
 from szoht.paper.experiment import Job
 from szoht.paper.report import summary
-from szoht.paper.reproduce import Watch
-from szoht.paper.runner import Finished
+from szoht.paper.reproduce import ProgressCallback
+from szoht.paper.runner import JobResult
 
 __all__ = ["reproduce"]
 
-STYLES = {"holds": "green", "differs": "yellow", "fails": "bold red", "not judged": "dim"}
+STYLES = {"holds": "green", "differs": "yellow", "fails": "bold red", "skipped": "dim"}
 
 
 def reproduce(
     *,
-    names: Annotated[list[str], typer.Argument(help=f"{', '.join(paper.names())}, or all.")],
-    quick: Annotated[bool, typer.Option("--quick", help="Minutes; smaller settings.")] = False,
+    names: Annotated[
+        list[str], typer.Argument(help=f"{', '.join(paper.experiment_names())}, or all.")
+    ],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Smaller settings that take minutes.")
+    ] = False,
     seeds: Annotated[int | None, typer.Option("--seeds", help="Runs per curve.")] = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the report.")] = Path(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the report.")] = Path(
         "out/reproduce"
     ),
     workers: Annotated[
         int | None, typer.Option("--workers", help="Processes; default: one per core.")
     ] = None,
     tune: Annotated[
-        bool, typer.Option("--tune", help="Search the grids first; finished points are kept.")
+        bool, typer.Option("--tune", help="Run the grid searches first; finished runs are cached.")
     ] = False,
 ) -> None:
-    """Regenerate figures of the paper and say, claim by claim, whether it holds.
+    """Regenerate figures of the paper and check its claims one by one.
 
-    An interrupted run goes on where it was when the command is given again.
+    Repeat the command to continue an interrupted run.
     """
     console = Console()
     try:
-        with options.complaints():
+        with options.cli_errors():
             options.check_output("out", out / "report.html", make_folder=True)
-            for name in _with_grid(names) if tune else ():
-                with _bar(console) as watch:
-                    found = paper.tune(name, quick=quick, out=out, workers=workers, watch=watch)
+            for name in _tunable(names) if tune else ():
+                with _progress_bar(console) as callback:
+                    found = paper.tune(
+                        name, quick=quick, out=out, workers=workers, callback=callback
+                    )
                 options.echo(f"wrote {found}")
-            with _bar(console) as watch:
+            with _progress_bar(console) as callback:
                 report = paper.reproduce(
-                    names, quick=quick, seeds=seeds, out=out, workers=workers, watch=watch
+                    names, quick=quick, seeds=seeds, out=out, workers=workers, callback=callback
                 )
     except KeyboardInterrupt:
-        options.echo(f"Stopped. Finished curves are kept in {out}; the same command goes on.")
-        raise typer.Exit(code=options.INTERRUPTED) from None
+        options.echo(f"Stopped. Finished curves are kept in {out}; repeat the command to continue.")
+        raise typer.Exit(code=options.EXIT_INTERRUPTED) from None
     console.print(_verdicts(report))
-    for outcome in report.outcomes:
-        for problem in outcome.problems:
-            console.print(f"{outcome.experiment.name}: {problem}", markup=False)
-    console.print(summary(report.outcomes))
+    for result in report.experiment_results:
+        for error in result.errors:
+            console.print(f"{result.experiment.name}: {error}", markup=False)
+    console.print(summary(report.experiment_results))
     options.echo(f"wrote {report.path}")
 
 
-def _with_grid(names: Sequence[str]) -> list[str]:
-    wanted = paper.names() if "all" in names else names
-    return [name for name in wanted if paper.find(name).grid is not None]
+def _tunable(names: Sequence[str]) -> list[str]:
+    requested = paper.experiment_names() if "all" in names else names
+    return [name for name in requested if paper.get_experiment(name).tuning_jobs is not None]
 
 
-def _verdicts(report: paper.Report) -> Table:
+def _verdicts(report: paper.Reproduction) -> Table:
     table = Table(title="Claims")
     for name in ("experiment", "claim", "target", "measured", "verdict"):
         table.add_column(name)
-    for one in report.judged:
+    for one in report.claim_results:
         measured = one.reason if one.measured is None else one.measured.text
         style = STYLES[one.verdict]
         table.add_row(
             one.claim.experiment,
             one.claim.id,
-            one.claim.wanted(quick=one.quick),
+            one.claim.format_target(quick=one.quick),
             measured,
             f"[{style}]{one.verdict}[/]",
         )
@@ -94,10 +100,10 @@ def _verdicts(report: paper.Report) -> Table:
 
 
 @contextmanager
-def _bar(console: Console) -> Iterator[Watch]:
-    """Show how much of the work is done, and an estimate of the time left.
+def _progress_bar(console: Console) -> Iterator[ProgressCallback]:
+    """Show a progress bar, and yield its callback.
 
-    The time left is guessed from the jobs' own estimates of their cost, scaled by the pace so far.
+    The remaining time is estimated from the costs of the jobs and the speed so far.
     """
     bar = Progress(
         TextColumn("{task.fields[curve]:<34}"),
@@ -105,14 +111,14 @@ def _bar(console: Console) -> Iterator[Watch]:
         TaskProgressColumn(),
         TextColumn("{task.fields[count]}"),
         TimeElapsedColumn(),
-        TextColumn("left"),
+        TextColumn("remaining"),
         TimeRemainingColumn(),
         console=console,
     )
     task = bar.add_task("", total=None, curve="", count="")
     done = 0
 
-    def watch(jobs: Sequence[Job], finished: Finished | None) -> None:
+    def callback(jobs: Sequence[Job], finished: JobResult | None) -> None:
         nonlocal done
         if finished is None:
             bar.update(task, total=sum(job.cost for job in jobs), count=f"0/{len(jobs)}")
@@ -120,11 +126,11 @@ def _bar(console: Console) -> Iterator[Watch]:
         done += 1
         curve = f"{finished.job.experiment} {finished.job.curve}"[:34]
         bar.update(task, curve=curve, count=f"{done}/{len(jobs)}")
-        if finished.cached:  # costs nothing now, so it must not count for the pace
+        if finished.cached:  # took no time, so it must not affect the estimated speed
             total = bar.tasks[0].total or 0.0
             bar.update(task, total=total - finished.job.cost)
         else:
             bar.advance(task, finished.job.cost)
 
     with bar:
-        yield watch
+        yield callback

@@ -1,4 +1,4 @@
-"""``szoht resume``: go on with a stored run."""
+"""``szoht resume``: continue a stored run."""
 
 import shlex
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 from szoht.cli import options
 from szoht.evaluation.programs import Program
-from szoht.run.resume import resume as go_on
+from szoht.run.resume import resume as resume_run
 from szoht.store import Store
 
 __all__ = ["resume"]
@@ -20,7 +20,8 @@ def resume(
     function: Annotated[
         str | None,
         typer.Option(
-            "--function", help="package.module:function, if the store does not know its name."
+            "--function",
+            help="package.module:function, if it cannot be imported by its stored name.",
         ),
     ] = None,
     budget: options.Budget = None,
@@ -31,26 +32,26 @@ def resume(
     quiet: options.Quiet = False,
     output: options.Output = None,
 ) -> None:
-    """Go on with a stored run; --budget, --seconds and --target replace its limits.
+    """Continue a stored run; --budget, --seconds and --target replace its limits.
 
-    A run of a program starts that program again: resume only what you would have started yourself.
+    If the run evaluates a program, that program is started again: resume only stores you trust.
     """
-    with options.complaints():
+    with options.cli_errors():
         if output is not None:
             options.check_output("output", output)
-        with Store(store, create=False) as file, options.from_here():
+        with Store(store, create=False) as file, options.cwd_on_path():
             name = file.find(run)
-            source = file.settings(name).source
+            source = file.spec(name).source
             if function is None and isinstance(source, Program):
                 options.echo(f"run {name}: {shlex.join(source.command)}", err=True)
-            result = go_on(
+            result = resume_run(
                 file,
-                None if function is None else options.load(function),
+                None if function is None else options.load_function(function),
                 run=name,
                 max_queries=budget,
                 max_seconds=seconds,
                 target=target,
-                **options.staff(workers, retries, program=isinstance(source, Program)),
+                **options.executor_kwargs(workers, retries, program=isinstance(source, Program)),
                 progress=not quiet,
             )
-        options.show(result, output)
+        options.print_result(result, output)

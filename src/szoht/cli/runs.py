@@ -1,4 +1,4 @@
-"""``szoht runs``: what is in a store."""
+"""``szoht runs``: list the runs of a store."""
 
 import json
 from dataclasses import asdict
@@ -17,9 +17,9 @@ from szoht.store import RunSummary, Store
 
 __all__ = ["runs"]
 
-NUMBERS = ("d", "k", "queries", "best")
-ELASTIC = ("function", "algorithm")
-"""Columns that are cut short where the terminal is narrow."""
+NUMERIC_COLUMNS = ("d", "k", "queries", "best")
+TRUNCATED_COLUMNS = ("function", "algorithm")
+"""Columns that are truncated if the terminal is narrow."""
 
 
 def runs(
@@ -28,7 +28,7 @@ def runs(
     as_lines: Annotated[bool, typer.Option("--json", help="One JSON object per run.")] = False,
 ) -> None:
     """List the runs of a store."""
-    with options.complaints(), Store(store, create=False) as file:
+    with options.cli_errors(), Store(store, create=False) as file:
         found = file.runs()
     if as_lines:
         for summary in found:
@@ -39,17 +39,17 @@ def runs(
 
 def _table(found: list[RunSummary]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for name in ("run", "started", *ELASTIC, *NUMBERS, "status"):
-        justify: JustifyMethod = "right" if name in NUMBERS else "left"
-        # rich narrows the columns that it may wrap; their cells are cut short instead
-        table.add_column(name, justify=justify, no_wrap=name not in ELASTIC)
+    for name in ("run", "started", *TRUNCATED_COLUMNS, *NUMERIC_COLUMNS, "status"):
+        justify: JustifyMethod = "right" if name in NUMERIC_COLUMNS else "left"
+        # rich narrows columns that it may wrap; their cells are truncated instead
+        table.add_column(name, justify=justify, no_wrap=name not in TRUNCATED_COLUMNS)
     for summary in found:
         table.add_row(*map(_cell, _row(summary)))
     return table
 
 
 def _cell(text: str) -> Text:
-    """Return the text as it is: a command may contain what rich takes for markup."""
+    """Return literal text: a command may contain what looks like rich markup."""
     return Text(printable(text), no_wrap=True, overflow="ellipsis")
 
 
@@ -58,7 +58,7 @@ def _row(summary: RunSummary) -> tuple[str, ...]:
         summary.name,
         datetime.fromisoformat(summary.started).astimezone().strftime("%m-%d %H:%M"),
         summary.function or "",
-        _short(summary.algorithm),
+        _short_name(summary.algorithm),
         str(summary.d),
         "" if summary.k is None else str(summary.k),
         f"{summary.queries:,}",
@@ -67,8 +67,8 @@ def _row(summary: RunSummary) -> tuple[str, ...]:
     )
 
 
-def _short(algorithm: str) -> str:
-    """Return the names of the parts that tell algorithms apart: estimator and update."""
+def _short_name(algorithm: str) -> str:
+    """Return the estimator and update of a composite algorithm, or the name of another one."""
     if not algorithm.startswith("Composite("):
         return algorithm.partition("(")[0]
     parts = [

@@ -1,4 +1,4 @@
-"""``szoht solve``: minimise a Python function, or what a program computes."""
+"""``szoht solve``: minimize a Python function or the output of a program."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,30 +18,31 @@ __all__ = ["solve"]
 def solve(
     *,
     function: Annotated[
-        str | None, typer.Argument(help="package.module:function, found from the current folder.")
+        str | None,
+        typer.Argument(help="package.module:function, importable from the current folder."),
     ] = None,
     command: Annotated[
         str | None,
         typer.Option(
             "--command",
-            help="A program in place of a function: {input} in it becomes a file with x (else x "
-            "comes on standard input), {output} where it leaves the value (else it prints it).",
+            help="Program to run instead of a function. {input} is replaced by a file with x (else "
+            "x is on standard input), {output} by a file for the value (else it is printed).",
         ),
     ] = None,
     input_format: Annotated[
-        str, typer.Option("--input-format", help="How the program gets x: json or npy.")
+        str, typer.Option("--input-format", help="Format of x for the program: json or npy.")
     ] = "json",
     sparse: Annotated[
-        bool, typer.Option("--sparse", help="The program gets the non-zeros only, as JSON.")
+        bool, typer.Option("--sparse", help="Pass only the non-zeros to the program, as JSON.")
     ] = False,
     output_format: Annotated[
-        str, typer.Option("--output-format", help="How it gives the value: json or npy.")
+        str, typer.Option("--output-format", help="Format of the program's value: json or npy.")
     ] = "json",
     timeout: Annotated[
-        float | None, typer.Option("--timeout", help="Seconds after which it is killed.")
+        float | None, typer.Option("--timeout", help="Seconds after which the program is killed.")
     ] = None,
     dim: options.Dim = None,
-    x0: options.Start = None,
+    x0: options.InitialPoint = None,
     k: options.NonZeros = None,
     method: options.Method = "auto",
     option: options.Options = None,
@@ -50,22 +51,23 @@ def solve(
     target: options.Target = None,
     seed: options.Seed = None,
     vectorized: Annotated[
-        bool, typer.Option("--vectorized", help="The function takes a stack of points.")
+        bool,
+        typer.Option("--vectorized", help="The function takes an array of points, one per row."),
     ] = False,
     on_error: options.OnErrorChoice = "stop",
     workers: options.Workers = None,
     retries: options.Retries = None,
     store: Annotated[
-        Path | None, typer.Option("--store", help="Keep the run in this file; see szoht resume.")
+        Path | None, typer.Option("--store", help="Store the run in this file; see szoht resume.")
     ] = None,
     quiet: options.Quiet = False,
     output: options.Output = None,
 ) -> None:
-    """Minimise a Python function, or what a program computes, under a sparsity constraint."""
-    with options.complaints():
+    """Minimize a Python function or the output of a program under a sparsity constraint."""
+    with options.cli_errors():
         if output is not None:
             options.check_output("output", output)
-        given = command and Program(
+        program = command and Program(
             command=command,
             input=cast(Format, input_format),
             sparse=sparse,
@@ -73,27 +75,27 @@ def solve(
             timeout=timeout,
         )
         result = minimize(
-            _objective(function, given or None),
-            options.start(dim, x0),
+            _objective(function, program or None),
+            options.initial_point(dim, x0),
             k=k,
             method=method,
-            options=options.settings(option),
+            options=options.parse_options(option),
             max_queries=budget,
             max_seconds=seconds,
             target=target,
             rng=seed,
             vectorized=vectorized,
             on_error=cast(OnError, on_error),
-            **options.staff(workers, retries, program=bool(given)),
+            **options.executor_kwargs(workers, retries, program=bool(program)),
             progress=not quiet,
             store=store,
         )
-        options.show(result, output)
+        options.print_result(result, output)
 
 
 def _objective(function: str | None, program: Program | None) -> Callable[..., Any]:
     if program is not None and function is None:
         return program
     if function is not None and program is None:
-        return options.load(function)
+        return options.load_function(function)
     raise ParameterError("exactly one of package.module:function and --command must be given.")

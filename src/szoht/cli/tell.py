@@ -1,4 +1,4 @@
-"""``szoht tell``: values for the points of stored runs."""
+"""``szoht tell``: submit values for the points of stored runs."""
 
 import json
 import math
@@ -20,32 +20,33 @@ def tell(
     store: options.StorePath,
     answers: Annotated[
         Path | None,
-        typer.Option("--answers", help="A file with the values; standard input by default."),
+        typer.Option("--answers", help="File with the values; default: standard input."),
     ] = None,
 ) -> None:
-    """Take values, one JSON object per line: {"id": ..., "value": ...}, in any order, also twice.
+    """Submit values, one JSON object per line: {"id": ..., "value": ...}, in any order.
 
-    A point that could not be evaluated has the value null, or says why: {"id": ..., "error": ...}.
+    Repeated lines are ignored. A point that could not be evaluated has the value null, or an error
+    message: {"id": ..., "error": ...}.
     """
-    with options.complaints(), Store(store, create=False) as file:
+    with options.cli_errors(), Store(store, create=False) as file:
         text = answers.read_text() if answers else typer.get_text_stream("stdin").read()
         replies, bad = _replies(text)
         for run in sorted({reply.id.run for reply in replies}):
             told = answer(file, run, [reply for reply in replies if reply.id.run == run])
-            bad |= _show(run, told)
+            bad |= _print_summary(run, told)
     if bad:
         raise typer.Exit(code=1)
 
 
 def _replies(text: str) -> tuple[list[Reply], bool]:
-    """Return the lines that can be read; the others are reported."""
+    """Return the valid lines, and whether there were invalid ones, which are reported."""
     replies, bad = [], False
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
                 replies.append(_reply(line))
             except (ValueError, KeyError, TypeError) as error:
-                typer.echo(f"line {number} is left out: {error}", err=True)
+                typer.echo(f"line {number} is ignored: {error}", err=True)
                 bad = True
     return replies, bad
 
@@ -54,17 +55,23 @@ def _reply(line: str) -> Reply:
     entry: Any = json.loads(line)
     if not isinstance(entry, dict) or "id" not in entry:
         raise ParameterError('a line must read {"id": ..., "value": ...}')
-    where = PointId.parse(entry["id"])
+    point = PointId.parse(entry["id"])
     error, value = entry.get("error"), entry.get("value")
     if error is not None or value is None:
-        return Reply(where, math.nan, str(error or "no value"))
+        return Reply(point, math.nan, str(error or "no value"))
+    if isinstance(value, list):
+        return Reply(point, [math.nan if entry is None else _number(entry) for entry in value])
+    return Reply(point, _number(value))
+
+
+def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ParameterError(f"`value` must be a number or null; got {value!r}")
-    return Reply(where, float(value))
+        raise ParameterError(f"`value` must be a number, a list of numbers, or null; got {value!r}")
+    return float(value)
 
 
-def _show(run: str, told: Told) -> bool:
-    """Say what became of the answers; True if some of them were not as they should be."""
+def _print_summary(run: str, told: Told) -> bool:
+    """Print what was done with the values; return whether any was rejected."""
     counts = f"{told.new} new, {told.repeated} known already, {told.failed} failed"
     typer.echo(f"run {run}: {counts}", err=True)
     for line in told.contradictions:

@@ -1,4 +1,4 @@
-"""``szoht theory``: what the paper's statements say about a setting, and its two figures."""
+"""``szoht theory``: evaluate the paper's statements for a setting, and plot its two figures."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from szoht.cli import options
-from szoht.reporting.drawing import save_figure
+from szoht.reporting.figures import save_figure
 from szoht.reporting.theory_figures import contraction_figure, estimator_figure
 from szoht.theory import (
     Regularity,
@@ -33,7 +33,7 @@ from szoht.theory import (
 
 __all__ = ["theory"]
 
-_CURVES = 9
+_MAX_CURVES = 9
 
 
 class _Version(StrEnum):
@@ -59,47 +59,54 @@ def theory(
     k_star: Annotated[int, typer.Option("--k-star", help="Sparsity of the target.")],
     kappa: Annotated[float, typer.Option("--kappa", help="Condition number, at least 1.")] = 1.0,
     k: Annotated[
-        int | None, typer.Option("--k", help="Coordinates kept; default: enough for Corollary 1.")
+        int | None,
+        typer.Option("--k", help="Sparsity of the iterates; default: enough for Corollary 1."),
     ] = None,
     q: Annotated[
-        list[int] | None, typer.Option("--q", help="Directions; may be given several times.")
+        list[int] | None, typer.Option("--q", help="Number of directions; repeatable.")
     ] = None,
     support_size: Annotated[
         int | None, typer.Option("--support-size", help="Non-zeros of a direction; default: d.")
     ] = None,
-    accuracy: Annotated[float, typer.Option("--accuracy", help="Distance to reach.")] = 1e-2,
-    distance: Annotated[float, typer.Option("--distance", help="Distance of the start.")] = 10.0,
+    accuracy: Annotated[
+        float, typer.Option("--accuracy", help="Target distance to the solution.")
+    ] = 1e-2,
+    distance: Annotated[
+        float, typer.Option("--distance", help="Distance of the initial point.")
+    ] = 10.0,
     version: Annotated[
-        _Version, typer.Option("--version", help="As printed, or as the derivation gives it.")
+        _Version, typer.Option("--version", help="Formulas as printed in the paper, or corrected.")
     ] = _Version.CORRECTED,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw rho gamma against k to this PNG or SVG.")
+        Path | None,
+        typer.Option("--plot", help="Plot rho gamma against k to this PNG or SVG file."),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option("--picture", help="Draw the estimator and its projection.")
+        Path | None,
+        typer.Option("--picture", help="Plot the estimator and its projection to this file."),
     ] = None,
     k_max: Annotated[int, typer.Option("--k-max", help="Right end of the plot.")] = 1000,
 ) -> None:
-    """Print the directions, coordinates and queries that the theory asks for, and draw it."""
+    """Print the directions, sparsity and queries that the theory requires, and plot it."""
     console = Console()
     size = d if support_size is None else support_size
     chosen: Version = "paper" if version is _Version.PAPER else "corrected"
-    with options.complaints():
+    with options.cli_errors():
         for option, path in (("plot", plot), ("picture", picture)):
             if path is not None:
                 options.check_output(option, path)
         console.print(_requirements(d, k_star, kappa, size))
-        kept = _kept(d, k_star, kappa) if k is None else k
-        directions = q or _ladder(d, kept, k_star, size)
+        sparsity = _default_k(d, k_star, kappa) if k is None else k
+        directions = q or _q_values(d, sparsity, k_star, size)
         setting = Setting(
-            d=d, k=kept, k_star=k_star, q=np.array(sorted(directions)), support_size=size
+            d=d, k=sparsity, k_star=k_star, q=np.array(sorted(directions)), support_size=size
         )
         target = _Target(distance=distance, accuracy=accuracy, version=chosen)
         console.print(_sweep(setting, Regularity.from_kappa(kappa), target))
         if plot is not None:
             figure = contraction_figure(
                 d=d,
-                k_star=_curves(k_star),
+                k_star=_k_star_values(k_star),
                 q=sorted(q or {max(1, d // 150), max(1, d // 6), d}),
                 kappa=kappa,
                 k_max=min(k_max, (d - k_star) // 2),
@@ -112,36 +119,38 @@ def theory(
 
 
 def _requirements(d: int, k_star: int, kappa: float, support_size: int) -> Table:
-    """Compare what is printed with what is right, statement by statement."""
+    """Compare the printed and the corrected requirements, statement by statement."""
     table = Table(title=f"d={d}, k*={k_star}, kappa={kappa:g}, support size {support_size}")
     table.add_column("statement")
-    table.add_column("asks for")
+    table.add_column("requires")
     table.add_column("paper", justify="right")
     table.add_column("corrected", justify="right")
     case = _Case(d=d, k_star=k_star, support_size=support_size)
     printed = necessary_q(**case, kappa=kappa, version="paper")
-    right = necessary_q(**case, kappa=kappa, version="corrected")
-    table.add_row("Remark 4", "q, necessary", _show(printed), _show(right))
+    corrected = necessary_q(**case, kappa=kappa, version="corrected")
+    table.add_row("Remark 4", "q, necessary", _format(printed), _format(corrected))
     least = smallest_q(**case, kappa=kappa)
     table.add_row("Theorem 1", "smallest q", "", "none" if least is None else f"{least[0]}")
     table.add_row("Theorem 1", "its k", "", "none" if least is None else f"{least[1]}")
-    wanted = (
+    sparsities = (
         sufficient_k(k_star=k_star, kappa=kappa, version="paper"),
         sufficient_k(k_star=k_star, kappa=kappa),
     )
-    table.add_row("Corollaries 1, 2", "k, sufficient", *map(str, wanted))
-    table.add_row("Corollaries 1, 2", "d for that k", *(str(2 * k + k_star) for k in wanted))
-    table.add_row("Corollary 1", "q, sufficient", *(_enough(k, case) for k in wanted))
+    table.add_row("Corollaries 1, 2", "k, sufficient", *map(str, sparsities))
+    table.add_row("Corollaries 1, 2", "d for that k", *(str(2 * k + k_star) for k in sparsities))
+    table.add_row("Corollary 1", "q, sufficient", *(_format_q(k, case) for k in sparsities))
     if support_size == d:
-        table.add_row("Corollary 2", "q, sufficient", *(_enough_smooth(k, case) for k in wanted))
+        table.add_row(
+            "Corollary 2", "q, sufficient", *(_format_q_smooth(k, case) for k in sparsities)
+        )
     return table
 
 
 def _sweep(setting: Setting, regularity: Regularity, target: _Target) -> Table:
-    """Follow the contraction as the number of directions grows."""
+    """Tabulate the contraction against the number of directions."""
     version = target["version"]
-    way = f"from distance {target['distance']:g} to {target['accuracy']:g}"
-    table = Table(title=f"Theorem 1 at k={setting.k}, {way} ({version})")
+    task = f"from distance {target['distance']:g} to {target['accuracy']:g}"
+    table = Table(title=f"Theorem 1 at k={setting.k}, {task} ({version})")
     for name in ("q", "eps_F", "step size", "rho", "rho gamma", "iterations", "queries"):
         table.add_column(name, justify="right")
     columns = (
@@ -160,40 +169,40 @@ def _sweep(setting: Setting, regularity: Regularity, target: _Target) -> Table:
             f"{step:.4g}",
             f"{root:.4f}",
             f"{factor:.4f}",
-            _show(iterations),
-            _show(queries),
+            _format(iterations),
+            _format(queries),
         )
     return table
 
 
-def _kept(d: int, k_star: int, kappa: float) -> int:
+def _default_k(d: int, k_star: int, kappa: float) -> int:
     return max(k_star, min(sufficient_k(k_star=k_star, kappa=kappa), (d - k_star) // 2))
 
 
-def _ladder(d: int, k: int, k_star: int, support_size: int) -> list[int]:
-    """Go from one direction to sixteen times what is sufficient."""
-    enough = sufficient_q(d=d, k=k, k_star=k_star, support_size=support_size)
-    return sorted({1, *(max(1, enough * 4**power // 16) for power in range(5))})
+def _q_values(d: int, k: int, k_star: int, support_size: int) -> list[int]:
+    """Return numbers of directions from one to sixteen times the sufficient number."""
+    sufficient = sufficient_q(d=d, k=k, k_star=k_star, support_size=support_size)
+    return sorted({1, *(max(1, sufficient * 4**power // 16) for power in range(5))})
 
 
-def _curves(k_star: int) -> Sequence[int]:
-    count = min(k_star, _CURVES)
+def _k_star_values(k_star: int) -> Sequence[int]:
+    count = min(k_star, _MAX_CURVES)
     return [int(value) for value in np.unique(np.linspace(1, k_star, count).round())]
 
 
-def _enough(k: int, case: _Case) -> str:
+def _format_q(k: int, case: _Case) -> str:
     if 2 * k + case["k_star"] > case["d"]:
-        return "no room for k"
+        return "d too small"
     return str(sufficient_q(k=k, **case))
 
 
-def _enough_smooth(k: int, case: _Case) -> str:
+def _format_q_smooth(k: int, case: _Case) -> str:
     if 2 * k + case["k_star"] > case["d"]:
-        return "no room for k"
+        return "d too small"
     return str(sufficient_q_smooth(k=k, k_star=case["k_star"]))
 
 
-def _show(value: float) -> str:
+def _format(value: float) -> str:
     if math.isinf(value):
         return "never"
     return f"{value:.0f}" if value == round(value) else f"{value:.1f}"

@@ -68,7 +68,7 @@ class PathPoint(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class State:
-    """Everything a run needs to go on; every array in it is read-only."""
+    """Everything a run needs to continue; every array in it is read-only."""
 
     # fixed
     seed: int
@@ -95,7 +95,7 @@ class State:
 
 
 class Algorithm(Protocol):
-    """Pure functions over an immutable state; the loop that drives them is elsewhere."""
+    """Pure functions over an immutable state; they know nothing of the loop that drives them."""
 
     @property
     def operator(self) -> Operator:
@@ -104,7 +104,7 @@ class Algorithm(Protocol):
 
     @property
     def requires(self) -> frozenset[str]:
-        """The powers of the objective that the algorithm cannot do without."""
+        """The capabilities of the objective that the algorithm needs."""
         ...
 
     def init(self, x0: Vector, *, seed: int, n_samples: int | None = None) -> State:
@@ -120,9 +120,9 @@ class Algorithm(Protocol):
         ...
 
     def final_plan(self, state: State) -> Plan | None:
-        """Return the one-point plan that settles the solution's value, or None if it is settled."""
+        """Return a plan of one point that measures the solution, or None if that is not needed."""
         ...
 
     def solution(self, state: State) -> Measured:
-        """Return the point that the algorithm stands for, with its value if known, else NaN."""
+        """Return the solution so far, with its value if it is known, else NaN."""
         ...

@@ -1,4 +1,4 @@
-"""A stopwatch that can be paused, so that watching a run does not count as running it."""
+"""A stopwatch that can be paused, so that callbacks do not count as part of a run."""
 
 import time
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ class Clock:
     def __init__(self) -> None:
         self._total = 0.0
         self._since: float | None = time.perf_counter()
-        self._shown: float | None = None
+        self._frozen: float | None = None
 
     @property
     def seconds(self) -> float:
-        """The time counted so far, or what the clock shows while it is held."""
-        return self._counted if self._shown is None else self._shown
+        """The time counted so far, or the frozen time."""
+        return self._counted if self._frozen is None else self._frozen
 
     def stop(self) -> None:
         """Count no further."""
@@ -26,7 +26,7 @@ class Clock:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Leave the time spent inside out of the count."""
+        """Do not count the time spent inside."""
         self.stop()
         try:
             yield
@@ -34,16 +34,16 @@ class Clock:
             self._since = time.perf_counter()
 
     def set(self, seconds: float) -> None:
-        """Go on from ``seconds``, the time that earlier sittings took."""
+        """Continue from ``seconds``, the time that earlier processes took."""
         self._total, self._since = seconds, time.perf_counter()
 
-    def hold(self, seconds: float) -> None:
-        """Show ``seconds`` until released, and go on counting behind it."""
-        self._shown = seconds
+    def freeze(self, seconds: float) -> None:
+        """Show ``seconds`` until unfrozen, while counting continues."""
+        self._frozen = seconds
 
-    def release(self) -> None:
-        """Show the time counted again."""
-        self._shown = None
+    def unfreeze(self) -> None:
+        """Show the counted time again."""
+        self._frozen = None
 
     @property
     def _counted(self) -> float:

@@ -1,4 +1,4 @@
-"""Directions: drawn from an address, block by block, and sparse until the last moment."""
+"""Directions: sampled from a key, block by block, and sparse as long as possible."""
 
 import math
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ __all__ = [
 VALUE_BYTES = 8
 
 CACHE_BYTES = 2**27
-"""Directions up to this size are drawn once and kept; larger ones are drawn again when needed."""
+"""Directions up to this size are cached; larger ones are sampled again when needed."""
 
 
 class Offsets(NamedTuple):
@@ -51,11 +51,11 @@ class Directions(Protocol):
 
     @property
     def block_rows(self) -> int:
-        """How many directions are best handed over at a time."""
+        """How many directions a slice holds at most."""
         ...
 
     def slices(self, start: int, stop: int) -> Iterator[Offsets]:
-        """Yield the directions ``start`` to ``stop`` in order, in pieces of any length."""
+        """Yield the directions ``start`` to ``stop`` in order, in slices of any length."""
         ...
 
     def recycle(self, previous: "Directions | None") -> None:
@@ -65,10 +65,10 @@ class Directions(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class SampledDirections:
-    """Directions known by their address alone; a pickled copy carries no array.
+    """Directions that are known by their key; a pickled copy carries no array.
 
-    Any slice can be drawn without the others. What is drawn is kept as long as all directions
-    together fit `CACHE_BYTES`; otherwise a slice is drawn again each time it is asked for.
+    Any slice can be sampled without the others. Slices are cached if all directions together fit
+    `CACHE_BYTES`; otherwise a slice is sampled again each time it is needed.
     """
 
     distribution: Distribution
@@ -79,18 +79,18 @@ class SampledDirections:
 
     @property
     def block_rows(self) -> int:
-        """How many directions share one address."""
+        """How many directions share one key."""
         return self.distribution.block_rows(self.d, self.count)
 
     @property
-    def kept(self) -> bool:
-        """Whether what is drawn is kept."""
+    def is_cached(self) -> bool:
+        """Whether slices are cached."""
         width = self.distribution.width(self.d)
         arrays = 1 if width == self.d else 2  # values, and where they are
         return self.count * width * VALUE_BYTES * arrays <= CACHE_BYTES
 
     def slices(self, start: int, stop: int) -> Iterator[Offsets]:
-        """Yield the directions ``start`` to ``stop``, one piece per block."""
+        """Yield the directions ``start`` to ``stop``, one slice per block."""
         rows = self.block_rows
         for block in range(start // rows, math.ceil(stop / rows)):
             indices, values = self._block(block, rows)
@@ -101,28 +101,30 @@ class SampledDirections:
         if block in self._cache:
             return self._cache[block]
         first = block * rows
-        keep = self.kept
+        is_cached = self.is_cached
         out = (
             self._buffer[first : first + rows]
-            if keep
+            if is_cached
             else self._empty(min(rows, self.count - first))
         )
         generator = self.key.generator(Purpose.DIRECTIONS, block)
-        drawn = Offsets(self.distribution.draw(generator, d=self.d, out=out), out)
-        if drawn.indices is not None:
-            drawn.indices.flags.writeable = False
-        if keep:
-            self._cache[block] = drawn
-        return drawn
+        sampled = Offsets(self.distribution.draw(generator, d=self.d, out=out), out)
+        if sampled.indices is not None:
+            sampled.indices.flags.writeable = False
+        if is_cached:
+            self._cache[block] = sampled
+        return sampled
 
     def recycle(self, previous: Directions | None) -> None:
         """Take over the memory of directions whose plan has been answered, if it fits.
 
-        Fetching fresh pages from the system costs as much as drawing the numbers. The previous
-        directions stay usable: they would be drawn again.
+        Fetching fresh pages from the system costs as much as sampling the numbers. The previous
+        directions stay usable: they would be sampled again.
         """
-        room = previous.__dict__.get("_buffer") if isinstance(previous, SampledDirections) else None
-        if room is not None and room.shape == (self.count, self.distribution.width(self.d)):
+        buffer = (
+            previous.__dict__.get("_buffer") if isinstance(previous, SampledDirections) else None
+        )
+        if buffer is not None and buffer.shape == (self.count, self.distribution.width(self.d)):
             previous.__dict__["_cache"].clear()
             self.__dict__["_buffer"] = previous.__dict__.pop("_buffer")
 
@@ -161,21 +163,21 @@ class ArrayDirections:
 
     @property
     def block_rows(self) -> int:
-        """How many directions are as large as a block of those that are drawn."""
+        """How many directions are as large as a block of sampled ones."""
         return rows_per_block(max(1, int(self.values.shape[1])))
 
     def slices(self, start: int, stop: int) -> Iterator[Offsets]:
-        """Yield the directions ``start`` to ``stop`` in one piece."""
+        """Yield the directions ``start`` to ``stop`` in one slice."""
         if stop > start:
             yield Offsets(self.indices[start:stop], self.values[start:stop])
 
     def recycle(self, previous: Directions | None) -> None:
-        """Nothing is drawn, so no memory is needed."""
+        """Nothing is sampled, so no memory is needed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DirectionSlice:
-    """The directions ``start`` to ``start + count`` of others, under the same address."""
+    """The directions ``start`` to ``start + count`` of others, with the same key."""
 
     whole: SampledDirections
     start: int
@@ -188,11 +190,11 @@ class DirectionSlice:
 
     @property
     def block_rows(self) -> int:
-        """How many directions share one address."""
+        """How many directions share one key."""
         return self.whole.block_rows
 
     def slices(self, start: int, stop: int) -> Iterator[Offsets]:
-        """Yield the directions ``start`` to ``stop`` of this part."""
+        """Yield the directions ``start`` to ``stop`` of this slice."""
         yield from self.whole.slices(self.start + start, self.start + stop)
 
     def recycle(self, previous: Directions | None) -> None:
@@ -200,8 +202,8 @@ class DirectionSlice:
 
 
 def prefetch(directions: Directions) -> Iterator[Offsets]:
-    """Draw, a block at a time, what will be needed later and can be kept till then."""
-    if isinstance(directions, SampledDirections) and directions.kept:
+    """Sample, a block at a time, what will be needed later and is cached until then."""
+    if isinstance(directions, SampledDirections) and directions.is_cached:
         yield from directions.slices(0, directions.count)
 
 

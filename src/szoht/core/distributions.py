@@ -1,4 +1,4 @@
-"""Laws of directions: each draws those of one block, given its generator."""
+"""Distributions of directions: each samples one block, given its generator."""
 
 import math
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 BLOCK_VALUES = 2**16
-"""Values per independently addressed block: fits the cache, and seeding it costs about 3 %."""
+"""Values per block with a key of its own: fits the cache, and seeding it costs about 3 %."""
 
 
 def rows_per_block(width: int) -> int:
@@ -28,10 +28,10 @@ def rows_per_block(width: int) -> int:
 
 
 class Distribution(Protocol):
-    """A distribution of directions. Frozen and small: it travels to workers instead of arrays."""
+    """A distribution of directions. Frozen and small: it is sent to workers in place of arrays."""
 
     def block_rows(self, d: int, count: int) -> int:
-        """Return how many directions share one address."""
+        """Return how many directions share one key."""
         ...
 
     def width(self, d: int) -> int:
@@ -50,7 +50,7 @@ class SphereDistribution:
     support_size: int
 
     def block_rows(self, d: int, count: int) -> int:
-        """Return how many directions share one address."""
+        """Return how many directions share one key."""
         del d, count
         return rows_per_block(self.support_size)
 
@@ -80,7 +80,7 @@ class OrthogonalDistribution:
     support_size: int
 
     def block_rows(self, d: int, count: int) -> int:
-        """Return how many directions share one address: all that can be orthogonal."""
+        """Return how many directions share one key: all that can be orthogonal."""
         return min(count, self.support_size * (d // self.support_size))
 
     def width(self, d: int) -> int:
@@ -104,10 +104,10 @@ class OrthogonalDistribution:
 
 
 class _DenseDistribution:
-    """What laws have in common whose directions move all coordinates."""
+    """What distributions share whose directions move all coordinates."""
 
     def block_rows(self, d: int, count: int) -> int:
-        """Return how many directions share one address."""
+        """Return how many directions share one key."""
         del count
         return rows_per_block(d)
 

@@ -1,4 +1,4 @@
-"""Directions that are functions of the coordinate: millions of them move, and none is stored."""
+"""Directions as functions of the coordinate: millions of entries, none of them stored."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from szoht.core.distributions import rows_per_block
 from szoht.core.sparse_vector import ImplicitVector, SparseVector
 from szoht.types import Indices, Vector
 
-__all__ = ["ImplicitPoint", "ImplicitSigns", "hash_of"]
+__all__ = ["ImplicitPoint", "ImplicitSigns", "hash_coordinates"]
 
 NO_BIT = -1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ImplicitSigns:
-    """Random signs on one of ``buckets`` random parts of the space, and zeros elsewhere.
+    """Random signs on one of ``buckets`` random sets of coordinates, and zeros elsewhere.
 
     A hash assigns a sign and a bucket to every coordinate. Direction r has these signs on bucket
     ``bucket[r]``; with ``bit[r] = b >= 0`` the sign of coordinate i is flipped where the b-th
     binary digit of i is 0. Coordinates in ``excluded`` do not move.
 
-    An entry is worked out when it is looked up, so a direction is a few numbers whatever d is,
-    and that is all that travels.
+    An entry is computed when it is looked up, so a direction is a few numbers whatever d is, and
+    no more is sent to workers.
 
     >>> directions = ImplicitSigns(
     ...     d=10**9,
@@ -58,7 +58,7 @@ class ImplicitSigns:
 
     def entries(self, row: int, indices: Indices) -> Vector:
         """Return the entries of direction ``row`` at some coordinates."""
-        hashed = hash_of(indices, self.seed)
+        hashed = hash_coordinates(indices, self.seed)
         signs: Vector = np.where(hashed & np.uint64(1), 1.0, -1.0)
         if self.bit[row] != NO_BIT:
             signs *= np.where(indices >> self.bit[row] & 1, 1.0, -1.0)
@@ -77,13 +77,15 @@ class ImplicitSigns:
         """Yield the directions ``start`` to ``stop`` written out, for an ``x0`` that is dense."""
         for first in range(start, stop, self.block_rows):
             block = range(first, min(first + self.block_rows, stop))
-            yield Offsets(None, np.array([self.entries(row, self._everywhere) for row in block]))
+            yield Offsets(
+                None, np.array([self.entries(row, self._all_coordinates) for row in block])
+            )
 
     def recycle(self, previous: Directions | None) -> None:
         """Nothing is stored, so no memory is needed."""
 
     @cached_property
-    def _everywhere(self) -> Indices:
+    def _all_coordinates(self) -> Indices:
         return np.arange(self.d)
 
 
@@ -112,7 +114,9 @@ class ImplicitPoint(ImplicitVector):
         return moved
 
 
-def hash_of(indices: Indices, seed: int) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint64]]":
+def hash_coordinates(
+    indices: Indices, seed: int
+) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint64]]":
     """Return 64 random bits for each coordinate: the finaliser of SplitMix64.
 
     Steele, Lea, Flood, Fast splittable pseudorandom number generators, OOPSLA 2014, figure 16.

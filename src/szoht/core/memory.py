@@ -7,7 +7,7 @@ import numpy as np
 __all__ = ["raise_mmap_threshold"]
 
 FREED_VALUES = 2**22 - 2**14
-"""Just under 32 MB, the largest block that glibc's allocator learns from."""
+"""Just under 32 MB, the largest block that changes the threshold of glibc's allocator."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What a function may offer, each power declared and none guessed: `Objective`, `as_objective`."""
+"""What a function offers, declared and never guessed: `Objective`, `as_objective`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
-from szoht.core.validation import check_integer
+from szoht.core.validation import answer_array, check_integer, describe_shape
 from szoht.errors import AnswerShapeError, ParameterError, ParameterTypeError
 from szoht.types import Sample, Vector
 
@@ -18,7 +18,7 @@ CAPABILITIES = ("values", "along", "gradient", "n_samples", "stochastic", "n_out
 
 
 class HasValue(Protocol):
-    """An object that can be minimised; the powers of `Objective` are optional on it."""
+    """An object that can be minimized; the capabilities of `Objective` are optional on it."""
 
     def value(self, x: Vector, sample: Sample) -> float:
         """Return f(x), on ``sample`` if the function is stochastic."""
@@ -27,7 +27,7 @@ class HasValue(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Objective:
-    """A function and its declared powers; what it does not offer is None.
+    """A function and its declared capabilities; what it does not offer is None.
 
     Parameters
     ----------
@@ -146,12 +146,12 @@ def _check_callable(name: str, part: object, *, optional: bool) -> None:
 
 
 def _from_methods(source: HasValue) -> Objective:
-    powers = {name: getattr(source, name) for name in CAPABILITIES if hasattr(source, name)}
-    return Objective(value=source.value, **powers)
+    offered = {name: getattr(source, name) for name in CAPABILITIES if hasattr(source, name)}
+    return Objective(value=source.value, **offered)
 
 
 def _value(fun: Call, drop_sample: bool) -> Call:
-    return _Plain(fun) if drop_sample else fun
+    return _WithoutSample(fun) if drop_sample else fun
 
 
 # Classes rather than closures, so that an objective can be sent to another process.
@@ -167,7 +167,7 @@ class _Call:
 
 
 @dataclass(frozen=True)
-class _Plain:
+class _WithoutSample:
     fun: Call
 
     def __call__(self, x: Vector, _: Sample) -> Any:
@@ -181,10 +181,11 @@ class _FirstOfBatch:
 
     def __call__(self, x: Vector, sample: Sample) -> Any:
         stack = x[np.newaxis]
-        values = np.asarray(self.fun(stack) if self.drop_sample else self.fun(stack, sample))
+        answer = self.fun(stack) if self.drop_sample else self.fun(stack, sample)
+        values = answer_array(answer)
         if values.shape != (1,):
             raise AnswerShapeError(
-                f"A vectorised function must give values of shape (1,) for one point; got "
-                f"{values.shape}."
+                "A vectorized function must give values of shape (1,) for one point; got "
+                f"{describe_shape(answer)}."
             )
         return values[0]

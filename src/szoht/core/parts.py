@@ -13,11 +13,11 @@ __all__ = ["Estimator", "SearchUpdate", "Update"]
 
 
 class Estimator(Protocol):
-    """Says which points to ask and turns the answers into a gradient. Never calls the objective."""
+    """Plans points and turns their values into a gradient. Never calls the objective."""
 
     @property
     def requires(self) -> frozenset[str]:
-        """The powers of the objective that it cannot do without, such as "gradient"."""
+        """The capabilities of the objective that it needs, such as "gradient"."""
         ...
 
     def check(self, d: int) -> None:
@@ -42,7 +42,7 @@ class Estimator(Protocol):
 class Update(Protocol):
     """Moves the iterate, given an estimate.
 
-    An update whose gradients are asked elsewhere than at its iterates, as accelerated methods do,
+    An update that needs gradients at other points than its iterates, as accelerated methods do,
     also has ``output(memory)``, the newest iterate.
     """
 

@@ -1,10 +1,10 @@
-"""What is asked of an objective and what comes back: Query, Plan, Answer, Estimate."""
+"""What an objective is evaluated at and what it returns: Query, Plan, Answer, Estimate."""
 
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Estimate", "Plan", "Query", "Stage"]
 
 STACK_VALUES = 2**14
-"""Points handed out one at a time are built in stacks of this size, to share the overhead."""
+"""Points that are evaluated one at a time are built in stacks of this many numbers."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,8 +56,8 @@ class Query:
         return 1 if self.sample is None else int(self.sample.size)
 
     @property
-    def by_lookup(self) -> bool:
-        """Whether a point can only be looked up, ``x[indices]``, having too many non-zeros."""
+    def is_implicit(self) -> bool:
+        """Whether points have too many non-zeros to list: entries are looked up, ``x[indices]``."""
         return isinstance(self.base, SparseVector) and isinstance(self.directions, ImplicitSigns)
 
     def offsets(self, start: int, stop: int) -> Iterator[Offsets]:
@@ -65,11 +65,11 @@ class Query:
 
         They are scaled by the radius and signed: a point is exactly ``base + offset``.
         """
-        for scale, (indices, values) in self._pieces(start, stop):
+        for scale, (indices, values) in self._scaled_slices(start, stop):
             yield Offsets(indices, values * scale)
 
     def each(self, start: int = 0, stop: int | None = None) -> Iterator[Vector]:
-        """Yield the points one at a time, in memory that is theirs to keep and to change."""
+        """Yield the points one at a time; the caller may keep and change them."""
         stop = self.n_points if stop is None else stop
         if isinstance(self.base, SparseVector):
             yield from self._sparse_points(start, stop)
@@ -89,7 +89,7 @@ class Query:
         result = np.empty((stop - start, self.base.size))
         row = int(self.with_base and start == 0 and stop > 0)
         result[:row] = self.base
-        for scale, (indices, values) in self._pieces(start, stop):
+        for scale, (indices, values) in self._scaled_slices(start, stop):
             block = result[row : row + len(values)]
             if indices is None:
                 np.multiply(values, scale, out=block)
@@ -104,27 +104,29 @@ class Query:
         if self.with_base and start == 0 and stop > 0:
             yield self.base
         if isinstance(self.directions, ImplicitSigns):
-            yield from self._probes(self.directions, start, stop)
+            yield from self._implicit_points(self.directions, start, stop)
             return
-        for scale, (indices, values) in self._pieces(start, stop):
+        for scale, (indices, values) in self._scaled_slices(start, stop):
             assert indices is not None, "a part that stays sparse moves few coordinates"  # noqa: S101
             for where, entries in zip(indices, values * scale, strict=True):
                 offset = SparseVector(self.base.size, where, entries)
                 yield self.base + cast(Vector, offset)
 
-    def _probes(self, directions: ImplicitSigns, start: int, stop: int) -> Iterator[Vector]:
+    def _implicit_points(
+        self, directions: ImplicitSigns, start: int, stop: int
+    ) -> Iterator[Vector]:
         assert isinstance(self.base, SparseVector), "a dense point is written out"  # noqa: S101
         for scale, low, high in self._ranges(start, stop):
             for row in range(low, high):
-                probe = ImplicitPoint(base=self.base, directions=directions, row=row, scale=scale)
-                yield cast(Vector, probe)
+                point = ImplicitPoint(base=self.base, directions=directions, row=row, scale=scale)
+                yield cast(Vector, point)
 
-    def _pieces(self, start: int, stop: int) -> Iterator[tuple[float, Offsets]]:
+    def _scaled_slices(self, start: int, stop: int) -> Iterator[tuple[float, Offsets]]:
         """Yield the directions behind the points ``start`` to ``stop``, with signed radius."""
         for scale, low, high in self._ranges(start, stop):
             assert self.directions is not None, "no range without directions"  # noqa: S101
-            for piece in self.directions.slices(low, high):
-                yield scale, piece
+            for offsets in self.directions.slices(low, high):
+                yield scale, offsets
 
     def _ranges(self, start: int, stop: int) -> Iterator[tuple[float, int, int]]:
         """Yield which directions are behind the points ``start`` to ``stop``, and their scale."""
@@ -137,7 +139,7 @@ class Query:
 
 
 class Stage(enum.Enum):
-    """Why a plan is asked."""
+    """What a plan is for."""
 
     ESTIMATE = "estimate"
     SEARCH = "search"
@@ -146,7 +148,7 @@ class Stage(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Plan:
-    """The queries of one round, in order. It can be costed before anything is spent."""
+    """The queries of one round, in order. Its cost is known before anything is spent."""
 
     queries: tuple[Query, ...]
     stage: Stage = Stage.ESTIMATE
@@ -167,10 +169,13 @@ class Plan:
         return sum(query.gradient * query.unit_cost for query in self.queries)
 
     def answered(self, values: Vector, gradient: Vector | None = None) -> "list[Answer]":
-        """Return the answers, given the values of all points in the order of `points`."""
+        """Return the answers, given the values of all points in the order of `points`.
+
+        One number for each point, or one row of outputs.
+        """
         ends = np.cumsum([query.n_points for query in self.queries])[:-1]
         return [
-            Answer(values=part, gradient=gradient if query.gradient else None)
+            Answer.of(part, gradient=gradient if query.gradient else None)
             for part, query in zip(np.split(values, ends), self.queries, strict=True)
         ]
 
@@ -185,7 +190,7 @@ class Plan:
 
     def sparse_points(self) -> "list[tuple[Vector, csr_array]]":
         """Return (base, offsets) for each query: its points are ``base + offsets[i]``."""
-        if any(query.by_lookup for query in self.queries):
+        if any(query.is_implicit for query in self.queries):
             raise CapabilityError(
                 "The points of this plan move too many coordinates to list them. Take them from "
                 "`points()` and look up what matters, x[indices]."
@@ -197,7 +202,8 @@ class Plan:
 class Answer:
     """The values of one query's points, NaN where the objective failed, and its gradient.
 
-    ``left_out`` marks points that were not waited for; they are NaN and no failures. If the
+    ``left_out`` marks points that were not evaluated because enough others had been
+    (``min_fraction``); they are NaN and do not count as failures. If the
     objective has several outputs, they are the rows of ``outputs``, NaN in those that failed, and
     ``values`` is NaN at points of which all outputs failed, else zero.
     """
@@ -207,10 +213,25 @@ class Answer:
     left_out: Mask | None = None
     outputs: Vector | None = None
 
+    @classmethod
+    def of(
+        cls, values: Vector, *, gradient: Vector | None = None, left_out: Mask | None = None
+    ) -> Self:
+        """Return the answer that values of shape (n_points,) or (n_points, m) are."""
+        if values.ndim == 1 or values.shape[1] == 1:
+            return cls(values=values.reshape(len(values)), gradient=gradient, left_out=left_out)
+        failed = np.isnan(values).all(axis=1)
+        return cls(
+            values=np.where(failed, np.nan, 0.0),
+            gradient=gradient,
+            left_out=left_out,
+            outputs=values,
+        )
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Estimate:
-    """What an estimator learnt at ``x``.
+    """What an estimator found at ``x``.
 
     ``value`` is f(x): measured, or for central differences the mean over the mirrored pairs,
     f(x) + O(mu^2); NaN if unknown. ``rounding`` is what rounding alone can contribute to a

@@ -1,4 +1,4 @@
-"""Randomness as an address: (seed, iteration, round, purpose, block) -> generator."""
+"""Random numbers by key: (seed, iteration, round, purpose, block) -> generator."""
 
 import enum
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ class Purpose(enum.IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Key:
-    """The address of all randomness in one round of one iteration.
+    """The key of all random numbers in one round of one iteration.
 
-    The same address gives the same bits in every process, so `ask` is pure, resuming is exact and
-    a worker can draw its directions itself.
+    The same key gives the same bits in every process, so `ask` is pure, resuming is exact and
+    a worker can sample its directions itself.
 
     >>> key = Key(seed=0, iteration=3)
     >>> same = Key(seed=0, iteration=3)
@@ -40,16 +40,16 @@ class Key:
     round: int = 0
 
     def generator(self, purpose: Purpose, block: int = 0) -> np.random.Generator:
-        """Return a fresh generator for ``purpose``; ``block`` numbers independent pieces of it."""
-        address = (self.iteration, self.round, int(purpose), block)
+        """Return a fresh generator for ``purpose``; each ``block`` has a stream of its own."""
+        spawn_key = (self.iteration, self.round, int(purpose), block)
         # SFC64: the fastest of NumPy's bit generators for both normals and integers.
         return np.random.Generator(
-            np.random.SFC64(np.random.SeedSequence(self.seed, spawn_key=address))
+            np.random.SFC64(np.random.SeedSequence(self.seed, spawn_key=spawn_key))
         )
 
 
 def as_seed(rng: int | np.random.Generator | np.random.SeedSequence | None) -> int:
-    """Turn what users pass as ``rng`` into the one integer that addresses a run.
+    """Turn what users pass as ``rng`` into the one integer that seeds a run.
 
     An integer is itself; None takes fresh entropy, which the result reports, so that every run
     can be repeated; a `Generator` is asked for an integer, so two runs from it differ.

@@ -1,4 +1,4 @@
-"""Vectors of which nothing is stored but the non-zeros, so that their size costs nothing."""
+"""Vectors that store their non-zeros only, so that their size costs nothing."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -20,8 +20,8 @@ __all__ = ["ImplicitVector", "SparseVector", "as_point"]
 
 SHOWN_ENTRIES = 10
 
-KEEP_ZERO = (np.absolute, np.negative, np.multiply, np.true_divide)
-"""What leaves a zero zero, as long as any other operand is a number."""
+ZERO_PRESERVING_UFUNCS = (np.absolute, np.negative, np.multiply, np.true_divide)
+"""They map zero to zero if all other operands are numbers."""
 
 
 class ImplicitVector(NDArrayOperatorsMixin):
@@ -80,7 +80,7 @@ class SparseVector(ImplicitVector):
 
     Passed as ``x0`` it makes the iterates sparse: an iteration then costs the same whatever the
     size. It adds and subtracts others, scales, and knows ``abs``, ``max`` and ``any``, with the
-    very roundings of the dense arithmetic.
+    same rounding as in dense arithmetic.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class SparseVector(ImplicitVector):
                 f"`indices` must be in [0, {self.size}); got {indices.min()} to {indices.max()}."
             )
         if not (indices[1:] > indices[:-1]).all():
-            indices, values = _added_up(indices, values)
+            indices, values = _sum_duplicates(indices, values)
         kept = values != 0
         if not kept.all():
             indices, values = indices[kept], values[kept]
@@ -146,7 +146,7 @@ class SparseVector(ImplicitVector):
         return SparseVector(self.size, self.indices, values)
 
     def copy(self) -> "SparseVector":
-        """Return the vector itself: nobody can change it."""
+        """Return the vector itself: it is immutable."""
         return self
 
     def any(self) -> bool:
@@ -176,7 +176,7 @@ class SparseVector(ImplicitVector):
             return _merged(ufunc, *sparse)
         others_are_numbers = all(np.ndim(entry) == 0 for entry in inputs if entry is not self)
         divides = ufunc is np.true_divide and inputs[0] is not self
-        if plain and ufunc in KEEP_ZERO and others_are_numbers and not divides:
+        if plain and ufunc in ZERO_PRESERVING_UFUNCS and others_are_numbers and not divides:
             numbers = [self.values if entry is self else entry for entry in inputs]
             return self.with_values(ufunc(*numbers))
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
@@ -225,7 +225,7 @@ def _from_scipy(name: str, matrix: Any) -> SparseVector:
     return SparseVector(entries.shape[long[0]], entries.coords[long[0]], entries.data)
 
 
-def _added_up(indices: Indices, values: Vector) -> tuple[Indices, Vector]:
+def _sum_duplicates(indices: Indices, values: Vector) -> tuple[Indices, Vector]:
     """Sort, and add up entries of one coordinate in the order in which they were given."""
     unique, place = np.unique(indices, return_inverse=True)
     total = np.zeros(unique.size)

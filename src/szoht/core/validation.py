@@ -6,14 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from szoht.errors import ParameterError, ParameterTypeError
+from szoht.errors import AnswerShapeError, ParameterError, ParameterTypeError
 from szoht.types import Vector
 
 __all__ = [
+    "answer_array",
     "check_choice",
     "check_integer",
     "check_real",
     "check_vector",
+    "describe_entries",
+    "describe_shape",
     "frozen",
     "real_array",
 ]
@@ -90,6 +93,38 @@ def real_array(value: object) -> Vector:
     if array.dtype.kind == "c":
         raise TypeError("complex numbers are not real")
     return array.astype(np.float64)
+
+
+def describe_entries(answer: list[object] | tuple[object, ...]) -> tuple[str, str]:
+    """Say what a function returned in place of numbers, and what to do about it.
+
+    Nothing is converted: entries of different shapes make no array.
+
+    >>> describe_entries((0.5, np.zeros(3)))
+    ('a tuple of 2 entries', '; pass the gradient as `gradient=`')
+    """
+    count = len(answer)
+    what = f"a {type(answer).__name__} of {count} entr{'y' if count == 1 else 'ies'}"
+    return what, "; pass the gradient as `gradient=`" if count == 2 else ""  # noqa: PLR2004
+
+
+def answer_array(answer: object) -> np.ndarray:
+    """Return what a function returned as an array, or raise if its entries make none."""
+    try:
+        return np.asarray(answer)
+    except ValueError as error:  # entries of different shapes
+        if not isinstance(answer, tuple | list):
+            raise AnswerShapeError(f"The values must be an array of numbers: {error}.") from error
+    what, remedy = describe_entries(answer)
+    raise AnswerShapeError(f"The values must be an array of numbers; got {what}{remedy}.")
+
+
+def describe_shape(answer: object) -> str:
+    """Return the shape of ``answer`` for a message; of a tuple, how many entries it has."""
+    if not isinstance(answer, tuple):
+        return str(answer_array(answer).shape)
+    what, remedy = describe_entries(answer)
+    return f"{what}, not an array{remedy}"
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""AdaZORO's estimator: finds out how sparse the gradient is, and asks no more than that takes."""
+"""AdaZORO's estimator: sparse recovery with a sparsity that is found on the way."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from szoht.core.distributions import RademacherDistribution
 from szoht.core.query import Answer, Estimate, Plan, Query
 from szoht.core.random import Key
 from szoht.core.validation import check_integer, check_real, frozen
-from szoht.estimators.differences import EPS, Quotients, quotients_of
+from szoht.estimators.differences import EPS, VALUE_ERROR_EPS, Quotients, quotients_of
 from szoht.estimators.sensing.cosamp import cosamp, least_squares
 from szoht.estimators.sparse_recovery import (
     SignRows,
@@ -26,28 +26,24 @@ from szoht.types import Indices, Sample, Vector
 
 __all__ = ["AdaptiveRecovery", "RecoveryState"]
 
-SPARE_PROBES = 10
+MIN_SPARE_PROBES = 10
 """Least squares on the old support gets this many probes, or as many as there are unknowns, to
 spare: the residual over n spare ones has a relative error of about sqrt(1 / (2 n))."""
 
 
-ROUNDINGS = 16
-"""Rounding errors that a value of f may have gathered, in units of eps |f|."""
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecoveryState:
-    """What is known between rounds: s and the support for good, ``values`` for one iteration.
+    """What is known between rounds: s and the support for the run, ``values`` for one iteration.
 
-    ``values`` holds f(x) and the probes answered so far; ``settled`` says that the old support
-    has been given up in this iteration, ``dense`` that sparsity has, for good. ``pool`` is a
-    cache: without it the same rows are drawn again.
+    ``values`` holds f(x) and the probes answered so far; ``support_rejected`` says that the old
+    support does not explain the values of this iteration, ``dense`` that no sparse vector did so
+    before. ``pool`` is a cache: without it the same rows are sampled again.
     """
 
     sparsity: int
     support: Indices
     dense: bool = False
-    settled: bool = True
+    support_rejected: bool = True
     values: Vector
     pool: SampledDirections | None = None
 
@@ -159,7 +155,7 @@ class AdaptiveRecovery:
         )
 
     def plan(self, x: Vector, sample: Sample, memory: RecoveryState, key: Key) -> Plan:
-        """Return the probes of one round: those that are wanted and not answered yet."""
+        """Return the probes of one round: those that are needed and not evaluated yet."""
         radius = radius_at(self.mu, key.iteration, x.size)
         first = memory.values.size == 0
         if memory.dense:
@@ -169,7 +165,7 @@ class AdaptiveRecovery:
             )
             radius *= math.sqrt(x.size)  # as long as a probe along signs
         else:
-            asked, wanted = max(0, memory.values.size - 1), self._wanted(memory, x.size)
+            asked, wanted = max(0, memory.values.size - 1), self._n_rows_needed(memory, x.size)
             pool = _pool(memory.pool, key, d=x.size, rows=wanted)
             directions = DirectionSlice(whole=pool, start=asked, count=wanted - asked)
         query = Query(base=x, sample=sample, directions=directions, radius=radius, with_base=first)
@@ -178,7 +174,7 @@ class AdaptiveRecovery:
     def combine(
         self, plan: Plan, answers: Sequence[Answer], memory: RecoveryState
     ) -> tuple[Estimate | None, RecoveryState]:
-        """Return the estimate, or None if more rows are wanted; failed probes are left out."""
+        """Return the estimate, or None if more rows are needed; failed probes are left out."""
         (query,) = plan.queries
         values = np.concatenate([memory.values, answers[0].values])
         quotients, d = quotients_of(query, values), query.base.size
@@ -188,17 +184,19 @@ class AdaptiveRecovery:
         else:
             pool = cast(DirectionSlice, query.directions).whole
             memory = replace(memory, values=frozen(values), pool=pool)
-        while gradient is None and self._answered(memory, d):
+        while gradient is None and self._has_enough_rows(memory, d):
             gradient, memory = self._attempt(memory, quotients, query.radius, d)
         if gradient is None:
             return None, memory
-        memory = replace(memory, values=frozen(np.empty(0)), settled=memory.support.size == 0)
+        memory = replace(
+            memory, values=frozen(np.empty(0)), support_rejected=memory.support.size == 0
+        )
         return estimate_of(gradient, query, quotients), memory
 
     def _attempt(
         self, memory: RecoveryState, quotients: Quotients, radius: float, d: int
     ) -> tuple[Vector | None, RecoveryState]:
-        """Explain the slopes by what is known, or return None and a memory that wants more."""
+        """Explain the slopes by what is known, or return None and a memory that needs more rows."""
         slopes = quotients.slopes[quotients.valid]
         if not slopes.size:
             return np.zeros(d), memory
@@ -210,11 +208,11 @@ class AdaptiveRecovery:
             centered=self.centered,
         )
         noise = _rounding(memory.values, radius, slopes)
-        if not memory.settled:
+        if not memory.support_rejected:
             gradient, residual = _on_support(rows, slopes, memory.support)
             if residual <= max(self.phi_lstsq, noise):
                 return gradient, memory
-            return None, replace(memory, settled=True)
+            return None, replace(memory, support_rejected=True)
         found = cosamp(
             rows,
             slopes,
@@ -225,24 +223,24 @@ class AdaptiveRecovery:
         if found.residual <= max(self.phi_cosamp, noise):
             support = _read_only(np.flatnonzero(found.solution))
             return found.solution, replace(memory, support=support)
-        return None, self._grown(memory, d)
+        return None, self._with_larger_sparsity(memory, d)
 
-    def _grown(self, memory: RecoveryState, d: int) -> RecoveryState:
-        """Return the memory with a larger s, or without the belief in sparsity."""
+    def _with_larger_sparsity(self, memory: RecoveryState, d: int) -> RecoveryState:
+        """Return the memory with a larger s, or with all axes if s is too large."""
         s = min(d, max(memory.sparsity + 1, math.floor(self.growth * memory.sparsity)))
         if memory.sparsity == d or self._rows(s, d) > self.compression * d:
             base = frozen(memory.values[:1].copy())
             return replace(memory, sparsity=s, dense=True, values=base, pool=None)
         return replace(memory, sparsity=s)
 
-    def _answered(self, memory: RecoveryState, d: int) -> bool:
-        return not memory.dense and memory.values.size > self._wanted(memory, d)
+    def _has_enough_rows(self, memory: RecoveryState, d: int) -> bool:
+        return not memory.dense and memory.values.size > self._n_rows_needed(memory, d)
 
-    def _wanted(self, memory: RecoveryState, d: int) -> int:
+    def _n_rows_needed(self, memory: RecoveryState, d: int) -> int:
         """Return how many probes the next attempt takes."""
         rows = self._rows(memory.sparsity, d)
         n = memory.support.size
-        return rows if memory.settled else min(rows, n + max(n, SPARE_PROBES))
+        return rows if memory.support_rejected else min(rows, n + max(n, MIN_SPARE_PROBES))
 
     def _rows(self, sparsity: int, d: int) -> int:
         return default_measurements(sparsity, d, self.oversampling)
@@ -267,7 +265,7 @@ def _rounding(values: Vector, radius: float, slopes: Vector) -> float:
     """Return the share of the slopes that rounding of f may explain: no s would make it less."""
     size = float(np.linalg.norm(slopes)) / math.sqrt(slopes.size)
     finite = np.abs(values[np.isfinite(values)])
-    return ROUNDINGS * EPS * float(finite.max()) / (radius * size) if size > 0 else 0.0
+    return VALUE_ERROR_EPS * EPS * float(finite.max()) / (radius * size) if size > 0 else 0.0
 
 
 def _pool(pool: SampledDirections | None, key: Key, *, d: int, rows: int) -> SampledDirections:

@@ -25,7 +25,7 @@ class Anchor(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class SVRG:
-    """A minibatch estimate, corrected by the same estimate at a snapshot whose gradient is known.
+    """A minibatch estimate, corrected by the same estimate at a snapshot with a known gradient.
 
     ``v = ghat_B(x) - ghat_B(x_s) + ghat_full(x_s)``. Both terms use the same directions and the
     same sample B, so most of their noise cancels while x is near the snapshot x_s; with
@@ -44,7 +44,7 @@ class SVRG:
     Notes
     -----
     Costs n (q_snapshot + 1) evaluations at a snapshot, whose own step needs no correction, and
-    2 b (q + 1) in the other iterations, b the batch size. Directions are drawn once per iteration
+    2 b (q + 1) in the other iterations, b the batch size. Directions are sampled once per iteration
     and never stored.
     """
 
@@ -72,7 +72,7 @@ class SVRG:
         if memory is None or key.iteration % self.every == 0:
             return self.snapshot.plan(x, sample, self.snapshot.init(x), key)
         (here,) = self.estimator.plan(x, sample, None, key).queries
-        # the very same directions: drawn once, used at both points
+        # the same directions: sampled once, used at both points
         return Plan(queries=(here, replace(here, base=memory.x)))
 
     def combine(
@@ -101,7 +101,7 @@ class SARAH(SVRG):
     """The same correction against the previous iterate, whose own estimate is corrected too.
 
     ``v_t = ghat_B(x_t) - ghat_B(x_{t-1}) + v_{t-1}``, restarted from a full estimate in every
-    ``every``-th iteration. Biased, because errors are handed on; but the two points are close.
+    ``every``-th iteration. Biased, because errors accumulate; but the two points are close.
     """
 
     def _anchor(self, x: Vector, gradient: Vector, memory: Anchor) -> Anchor:

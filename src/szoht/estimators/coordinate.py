@@ -20,7 +20,7 @@ __all__ = ["Coordinate"]
 class Coordinate:
     """Differences along all coordinate axes, or along a random subset of them.
 
-    ``ghat_j = (d / count) [f(x + mu e_j) - f(x)] / mu`` for the coordinates j drawn, else 0.
+    ``ghat_j = (d / count) [f(x + mu e_j) - f(x)] / mu`` for the sampled coordinates j, else 0.
     With all coordinates this is the classical finite-difference gradient.
 
     Parameters
@@ -28,7 +28,7 @@ class Coordinate:
     mu : float or Schedule
         Radius, > 0.
     count : int, optional
-        How many coordinates are probed, in [1, d], drawn anew in each iteration; all by default.
+        How many coordinates are probed, in [1, d], sampled anew in each iteration; all by default.
     central : bool
         Use ``[f(x + mu e_j) - f(x - mu e_j)] / (2 mu)``.
 

@@ -1,4 +1,4 @@
-"""Difference quotients along directions: what all finite-difference estimators share."""
+"""Difference quotients along directions: shared by all finite-difference estimators."""
 
 from dataclasses import dataclass
 
@@ -20,8 +20,11 @@ __all__ = [
 
 EPS = float(np.finfo(np.float64).eps)
 
-NEGLIGIBLE_RADIUS = 1e-10
-"""Below this radius, relative to x, a difference of exactly 0 is put down to rounding."""
+VALUE_ERROR_EPS = 16
+"""The rounding error of a value of f, in units of eps |f|."""
+
+MIN_RELATIVE_RADIUS = 1e-10
+"""Below this radius, relative to x, a difference of exactly 0 is attributed to rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +109,8 @@ def rounding_and_slope(query: Query, quotients: Quotients) -> tuple[float, float
     # central differences vanish by symmetry; otherwise it is the radius that is too small.
     scale = max(1.0, float(np.abs(query.base).max()))
     one_sided = query.with_base and _moves_everything(query)
-    blamed = query.radius < NEGLIGIBLE_RADIUS * scale or one_sided
-    return (rounding if blamed else 0.0), 0.0
+    radius_too_small = query.radius < MIN_RELATIVE_RADIUS * scale or one_sided
+    return (rounding if radius_too_small else 0.0), 0.0
 
 
 def _moves_everything(query: Query) -> bool:

@@ -1,4 +1,4 @@
-"""Variance reduction with a table of past estimates: SAGA and p-memorisation."""
+"""Variance reduction with a table of past estimates: SAGA and p-memorization."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ __all__ = ["EstimateTable", "MemoryTable"]
 class TableEntry(NamedTuple):
     """A past estimate of one component: where, along which directions, with which weights.
 
-    The point is kept sparse and the directions by their address, so an entry takes O(k + q)
+    The point is kept sparse and the directions by their key, so an entry takes O(k + q)
     numbers instead of d.
     """
 
@@ -38,8 +38,8 @@ class TableEntry(NamedTuple):
 
     @property
     def gradient(self) -> Vector:
-        """The estimate, its directions drawn again from their address."""
-        return weighted_sum(_forget(self.directions), self.weights)
+        """The estimate, its directions sampled again from their key."""
+        return weighted_sum(_without_cache(self.directions), self.weights)
 
 
 class EstimateTable(NamedTuple):
@@ -54,8 +54,8 @@ class MemoryTable:
     """An estimate of a few components, corrected by what the table remembers of them.
 
     ``v = mean_{i in B} [ghat_i(x) - ghat_i(phi_i)] + mean_j alpha_j``, where alpha_j estimates
-    component j at the point phi_j where it was last seen; then the entries of B move to x.
-    With one component at a time this is SAGA, with p of them p-memorisation. The two terms of the
+    component j at the point phi_j where it was last evaluated; then the entries of B move to x.
+    With one component at a time this is SAGA, with p of them p-memorization. The two terms of the
     correction use the same directions: the table's own estimate alpha_i, taken along others,
     would add more noise than it removes.
 
@@ -88,7 +88,7 @@ class MemoryTable:
         return None
 
     def plan(self, x: Vector, sample: Sample, memory: EstimateTable | None, key: Key) -> Plan:
-        """Ask each component at ``x``, and where the table saw it last."""
+        """Plan each component at ``x``, and at its point in the table."""
         members = np.asarray(sample)
         if memory is None:
             return Plan(queries=tuple(self._queries(self.initial, x, members, key)))
@@ -126,8 +126,8 @@ class MemoryTable:
 
     def _queries(self, estimator: Sphere, x: Vector, members: Vector, key: Key) -> Iterable[Query]:
         for place, i in enumerate(members):
-            address = replace(key, round=place)  # directions of its own for each component
-            yield from estimator.plan(x, np.array([i]), None, address).queries
+            component_key = replace(key, round=place)  # directions of its own for each component
+            yield from estimator.plan(x, np.array([i]), None, component_key).queries
 
 
 def _entry(query: Query, answer: Answer) -> TableEntry:
@@ -135,7 +135,7 @@ def _entry(query: Query, answer: Answer) -> TableEntry:
     support = np.flatnonzero(query.base)
     weights = frozen(sphere_weights(query, answer))
     return TableEntry(
-        query.base.size, support, query.base[support], _forget(query.directions), weights
+        query.base.size, support, query.base[support], _without_cache(query.directions), weights
     )
 
 
@@ -155,6 +155,6 @@ def _refresh(
     return EstimateTable(tuple(entries), frozen(mean))
 
 
-def _forget(directions: Directions) -> Directions:
-    """Return the same directions without the arrays that were drawn so far."""
+def _without_cache(directions: Directions) -> Directions:
+    """Return the same directions without cached arrays."""
     return replace(directions) if isinstance(directions, SampledDirections) else directions

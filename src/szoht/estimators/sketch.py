@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from szoht.core.directions import ArrayDirections, Directions, weighted_sum
-from szoht.core.implicit import NO_BIT, ImplicitSigns, hash_of
+from szoht.core.implicit import NO_BIT, ImplicitSigns, hash_coordinates
 from szoht.core.query import Answer, Estimate, Plan, Query
 from szoht.core.random import Key, Purpose
 from szoht.core.sparse_vector import SparseVector
 from szoht.core.validation import check_integer
-from szoht.estimators.differences import EPS
+from szoht.estimators.differences import EPS, VALUE_ERROR_EPS
 from szoht.schedules import Scheduled, at, check_scheduled
 from szoht.types import Indices, Sample, Vector
 
@@ -22,11 +22,8 @@ __all__ = ["Sketch"]
 BUCKETS_PER_COORDINATE = 4
 """k coordinates in 4 k buckets: four in five of them are alone in theirs."""
 
-MOST_BUCKETS = 16
-"""The number of buckets grows at most by this factor when other coordinates get in the way."""
-
-ROUNDINGS = 16
-"""Rounding errors that a value of f may have gathered, in units of eps |f|."""
+MAX_BUCKET_GROWTH = 16
+"""The number of buckets grows at most by this factor when coordinates collide."""
 
 
 class Step(enum.Enum):
@@ -34,15 +31,15 @@ class Step(enum.Enum):
 
     SCREEN = "which buckets respond"
     DECODE = "the binary digits of what responds in them"
-    VERIFY = "the slopes along the coordinates that were spelt"
+    VERIFY = "the slopes along the coordinates that were decoded"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SketchState:
-    """What is known between rounds; ``buckets`` for good, the rest for one iteration.
+    """What is known between rounds; ``buckets`` for the run, the rest for one iteration.
 
-    ``known`` are coordinates with measured ``slopes``; ``loud`` the buckets that respond and
-    ``totals`` how; ``spelt`` coordinates yet to be measured.
+    ``known`` are coordinates with measured ``slopes``; ``responding`` are buckets with non-zero
+    responses ``totals``; ``decoded`` are coordinates yet to be measured.
     """
 
     buckets: int
@@ -50,9 +47,9 @@ class SketchState:
     value: float = math.nan
     known: Indices
     slopes: Vector
-    loud: Indices
+    responding: Indices
     totals: Vector
-    spelt: Indices
+    decoded: Indices
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,17 +58,18 @@ class Sketch:
 
     With central differences ``D(u) = [f(x + mu u) - f(x - mu u)] / (2 mu)``, in three rounds:
 
-    1. a hash throws the coordinates into buckets and gives each a sign s_i; the response of a
-       bucket is ``D(u)`` with u_i = s_i on it. Coordinates in the support of x are left out of
+    1. a hash assigns a bucket and a sign s_i to each coordinate; the response of a bucket is
+       ``D(u)`` with u_i = s_i on it. Coordinates in the support of x are left out of
        the buckets; their own slopes ``D(e_i)`` are measured now;
-    2. in each of the ``count`` loudest buckets, for every binary digit b: the same with the signs
-       of those coordinates flipped whose digit is 0. If one coordinate drowns the others of its
-       bucket, the response keeps its sign exactly where its own digit is 1, which spells it;
-    3. what was spelt, and does belong to that bucket, is measured, ``D(e_i)``, before it is
-       believed.
+    2. in each of the ``count`` buckets of largest response, for every binary digit b: the same
+       with the signs of those coordinates flipped whose digit is 0. If one coordinate dominates
+       its bucket, the response keeps its sign exactly where its own digit is 1, which
+       identifies it;
+    3. the slope ``D(e_i)`` of each decoded coordinate that belongs to its bucket is measured
+       before it is used.
 
-    Coordinates that drown each other in one iteration are thrown anew in the next. If less than
-    half of the loud buckets can be spelt, there are twice as many of them next time.
+    Coordinates that collide in one iteration are hashed anew in the next. If less than half of the
+    responding buckets can be decoded, there are twice as many buckets next time.
 
     Parameters
     ----------
@@ -119,7 +117,7 @@ class Sketch:
     def init(self, x: Vector) -> SketchState:
         """Return the memory before the first iteration."""
         del x
-        return _nothing(self._fewest)
+        return _initial_state(self._min_buckets)
 
     def plan(self, x: Vector, sample: Sample, memory: SketchState, key: Key) -> Plan:
         """Return the points of one round."""
@@ -136,11 +134,11 @@ class Sketch:
             )
 
         if memory.step is Step.VERIFY:
-            return Plan(queries=(along(_axes(memory.spelt, x.size)),))
+            return Plan(queries=(along(_axes(memory.decoded, x.size)),))
         if memory.step is Step.DECODE:
-            loud, digits = memory.loud, _digits(x.size)
-            bits = np.tile(np.arange(digits), loud.size)
-            signs = _signs(x, key, memory, np.repeat(loud, digits), bits)
+            responding, digits = memory.responding, _digits(x.size)
+            bits = np.tile(np.arange(digits), responding.size)
+            signs = _signs(x, key, memory, np.repeat(responding, digits), bits)
             return Plan(queries=(along(signs),))
         every = np.arange(memory.buckets)
         signs = _signs(x, key, memory, every, np.full(every.size, NO_BIT))
@@ -152,67 +150,69 @@ class Sketch:
     def combine(
         self, plan: Plan, answers: Sequence[Answer], memory: SketchState
     ) -> tuple[Estimate | None, SketchState]:
-        """Return the estimate, or None as long as something responds that has no name."""
+        """Return the estimate, or None while responding coordinates are not identified."""
         if memory.step is Step.SCREEN:
-            memory = self._listen(plan, answers, memory)
-            done = not memory.loud.size
+            memory = self._screen(plan, answers, memory)
+            done = not memory.responding.size
         elif memory.step is Step.DECODE:
-            memory = self._spell(plan, answers, memory)
-            done = not memory.spelt.size
+            memory = self._decode(plan, answers, memory)
+            done = not memory.decoded.size
         else:
             slopes = _slopes(plan.queries[-1], answers[-1], memory.value)
-            memory = _learn(memory, memory.spelt, slopes)
+            memory = _add_slopes(memory, memory.decoded, slopes)
             done = True
         if not done:
             return None, memory
-        return _estimate(plan.queries[-1], memory), _nothing(memory.buckets)
+        return _estimate(plan.queries[-1], memory), _initial_state(memory.buckets)
 
     @property
-    def _fewest(self) -> int:
+    def _min_buckets(self) -> int:
         return self.buckets or BUCKETS_PER_COORDINATE * self.count
 
-    def _listen(self, plan: Plan, answers: Sequence[Answer], memory: SketchState) -> SketchState:
+    def _screen(self, plan: Plan, answers: Sequence[Answer], memory: SketchState) -> SketchState:
         value = float(answers[0].values[0])
         memory = replace(memory, value=value, step=Step.DECODE)
         if len(answers) > 2:  # noqa: PLR2004  (the base, the support, the buckets)
             own = plan.queries[1]
             slopes = _slopes(own, answers[1], value)
-            memory = _learn(memory, np.flatnonzero(own.base), slopes)
+            memory = _add_slopes(memory, np.flatnonzero(own.base), slopes)
         totals = _slopes(plan.queries[-1], answers[-1], value)
         spread = np.abs(answers[-1].values).max(initial=abs(value), where=_finite(answers[-1]))
-        floor = ROUNDINGS * EPS * spread / plan.queries[-1].radius
-        loudest = np.argsort(-np.abs(totals), kind="stable")[: self.count]
-        loud = np.sort(loudest[np.abs(totals[loudest]) > floor])
+        floor = VALUE_ERROR_EPS * EPS * spread / plan.queries[-1].radius
+        largest = np.argsort(-np.abs(totals), kind="stable")[: self.count]
+        responding = np.sort(largest[np.abs(totals[largest]) > floor])
         if math.isnan(value):
-            loud = loud[:0]
-        quiet = max(self._fewest, memory.buckets // 2)
-        buckets = memory.buckets if loud.size else quiet
-        return replace(memory, loud=loud, totals=totals[loud], buckets=buckets)
+            responding = responding[:0]
+        fewer = max(self._min_buckets, memory.buckets // 2)
+        buckets = memory.buckets if responding.size else fewer
+        return replace(memory, responding=responding, totals=totals[responding], buckets=buckets)
 
-    def _spell(self, plan: Plan, answers: Sequence[Answer], memory: SketchState) -> SketchState:
+    def _decode(self, plan: Plan, answers: Sequence[Answer], memory: SketchState) -> SketchState:
         directions = plan.queries[-1].directions
-        assert isinstance(directions, ImplicitSigns), "only buckets are spelt"  # noqa: S101
+        assert isinstance(directions, ImplicitSigns), "only buckets are decoded"  # noqa: S101
         slopes = _slopes(plan.queries[-1], answers[-1], memory.value)
-        responses = slopes.reshape(memory.loud.size, -1)
+        responses = slopes.reshape(memory.responding.size, -1)
         digits = responses * memory.totals[:, np.newaxis] > 0
-        spelt = digits @ (1 << np.arange(digits.shape[1]))
-        home = directions.bucket_of(hash_of(spelt, directions.seed))
-        makes_sense = (spelt < directions.d) & (home == memory.loud)
-        makes_sense &= ~np.isin(spelt, directions.excluded)
-        crowded = 2 * np.count_nonzero(makes_sense) < memory.loud.size
-        more = min(2 * memory.buckets, MOST_BUCKETS * self._fewest)
-        buckets = more if crowded else memory.buckets
-        return replace(memory, step=Step.VERIFY, spelt=np.sort(spelt[makes_sense]), buckets=buckets)
+        decoded = digits @ (1 << np.arange(digits.shape[1]))
+        bucket = directions.bucket_of(hash_coordinates(decoded, directions.seed))
+        consistent = (decoded < directions.d) & (bucket == memory.responding)
+        consistent &= ~np.isin(decoded, directions.excluded)
+        too_many_collisions = 2 * np.count_nonzero(consistent) < memory.responding.size
+        more = min(2 * memory.buckets, MAX_BUCKET_GROWTH * self._min_buckets)
+        buckets = more if too_many_collisions else memory.buckets
+        return replace(
+            memory, step=Step.VERIFY, decoded=np.sort(decoded[consistent]), buckets=buckets
+        )
 
 
-def _nothing(buckets: int) -> SketchState:
+def _initial_state(buckets: int) -> SketchState:
     none, empty = np.empty(0, dtype=np.intp), np.empty(0)
     return SketchState(
-        buckets=buckets, known=none, slopes=empty, loud=none, totals=empty, spelt=none
+        buckets=buckets, known=none, slopes=empty, responding=none, totals=empty, decoded=none
     )
 
 
-def _learn(memory: SketchState, coordinates: Indices, slopes: Vector) -> SketchState:
+def _add_slopes(memory: SketchState, coordinates: Indices, slopes: Vector) -> SketchState:
     return replace(
         memory,
         known=np.concatenate([memory.known, coordinates]),
@@ -229,7 +229,7 @@ def _estimate(query: Query, memory: SketchState) -> Estimate:
         gradient=weighted_sum(axes, memory.slopes, sparse=sparse),
         value=memory.value,
         measured=True,
-        # where nothing responds the radius is not to blame
+        # without a response there is no slope to compare rounding with
         rounding=EPS * abs(memory.value) / query.radius if steepest else 0.0,
         slope=steepest,
     )
@@ -261,7 +261,7 @@ def _slopes(query: Query, answer: Answer, value: float) -> Vector:
     """Return the slopes along the directions of a query, given f(x); unknown ones are zero.
 
     Where one side failed, its mirror image stands in: f(x + u) is about 2 f(x) - f(x - u). One
-    missing digit would misspell a coordinate.
+    missing digit would decode to another coordinate.
     """
     plus, minus = answer.values[: query.n_directions], answer.values[query.n_directions :]
     plus, minus = (

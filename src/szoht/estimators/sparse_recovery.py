@@ -28,10 +28,10 @@ __all__ = ["SparseRecovery", "default_measurements", "radius_at"]
 PROBE_LENGTH = 1e-6
 """Default length of a probe, ``mu sqrt(d)``: near sqrt(eps), as in `szoht.algorithms.defaults`."""
 
-STACK_VALUES = 2**22
-"""Signs that are multiplied in one go, in single precision: 16 MB."""
+STACK_SIGNS = 2**22
+"""Signs in one matrix product, in single precision: 16 MB."""
 
-SPARE_ROWS = 10
+EXTRA_ROWS = 10
 """Rows beyond ``2 s log(d / s)``, since columns of few signs are often equal: s = 1 needs them."""
 
 
@@ -40,7 +40,7 @@ class SparseRecovery:
     """Recover the gradient from m < d difference quotients, assuming that it is sparse (ZORO).
 
     ``ghat = CoSaMP(Z, y, s)`` with ``y_i = [f(x + mu z_i) - f(x)] / mu``, where the rows z_1, ...,
-    z_m of Z are random signs, drawn once and used in all iterations.
+    z_m of Z are random signs, sampled once and used in all iterations.
 
     Parameters
     ----------
@@ -113,12 +113,12 @@ class SparseRecovery:
             check_integer("sparsity", self.sparsity, low=1, high=d, high_name="d")
 
     def init(self, x: Vector) -> None:
-        """No rows are drawn yet."""
+        """No rows are sampled yet."""
 
     def plan(self, x: Vector, sample: Sample, memory: "RowCache | None", key: Key) -> Plan:
         """Return the m + 1 points of one estimate."""
         radius = radius_at(self.mu, key.iteration, x.size)
-        rows = self._draw(x.size, key) if memory is None else memory.rows
+        rows = self._sample_rows(x.size, key) if memory is None else memory.rows
         return difference_plan(x, sample, rows, radius=radius, central=False)
 
     def combine(
@@ -143,14 +143,14 @@ class SparseRecovery:
         )
         return estimate_of(found.solution, query, quotients), memory
 
-    def _draw(self, d: int, key: Key) -> DirectionSlice:
+    def _sample_rows(self, d: int, key: Key) -> DirectionSlice:
         m = self.n_measurements or min(d, default_measurements(self._sparsity(d), d))
-        # An address without iteration and round: the same rows throughout the run. As a part of
-        # themselves they are not asked to leave their memory to the plan that follows.
-        drawn = SampledDirections(
+        # A key without iteration and round: the same rows throughout the run. A slice of all rows
+        # does not pass its memory on to the next plan.
+        sampled = SampledDirections(
             distribution=RademacherDistribution(), key=Key(seed=key.seed), d=d, count=m
         )
-        return DirectionSlice(whole=drawn, start=0, count=m)
+        return DirectionSlice(whole=sampled, start=0, count=m)
 
     def _sparsity(self, d: int) -> int:
         return self.sparsity or max(1, d // 10)
@@ -186,9 +186,9 @@ class SignRows:
 
     def correlate(self, weights: Vector) -> Vector:
         """Return the transposed matrix times ``weights``."""
-        everywhere = np.zeros(self.directions.count)
-        everywhere[self.valid] = weights
-        return weighted_sum(self.directions, everywhere)
+        all_weights = np.zeros(self.directions.count)
+        all_weights[self.valid] = weights
+        return weighted_sum(self.directions, all_weights)
 
     def gram_rows(self, indices: Indices) -> Vector:
         """Return the inner products of the columns at ``indices`` with all columns."""
@@ -204,13 +204,13 @@ class SignRows:
 
     def columns(self, indices: Indices) -> Vector:
         """Return the columns at ``indices``, each as a row."""
-        pieces = self.directions.slices(0, self.directions.count)
-        chosen = np.concatenate([values[:, indices] for _, values in pieces])[self.valid].T
+        slices = self.directions.slices(0, self.directions.count)
+        chosen = np.concatenate([values[:, indices] for _, values in slices])[self.valid].T
         return without_mean(chosen) if self.centered else chosen
 
     def _signs(self) -> Iterator[NDArray[np.float32]]:
         """Yield the rows in stacks that are large enough for fast products."""
-        step = max(1, STACK_VALUES // self.directions.d)
+        step = max(1, STACK_SIGNS // self.directions.d)
         for start in range(0, self.directions.count, step):
             stop = min(start + step, self.directions.count)
             stack = np.empty((stop - start, self.directions.d), dtype=np.float32)
@@ -224,8 +224,8 @@ class SignRows:
 
 def without_mean(rows: Vector) -> Vector:
     """Return the rows, or the one row, with its mean taken off."""
-    centred: Vector = rows - rows.mean(axis=-1, keepdims=True)
-    return centred
+    centered: Vector = rows - rows.mean(axis=-1, keepdims=True)
+    return centered
 
 
 def estimate_of(gradient: Vector, query: Query, quotients: Quotients) -> Estimate:
@@ -246,7 +246,7 @@ def default_measurements(sparsity: int, d: int, oversampling: float = 2.0) -> in
     >>> default_measurements(10, 1000)
     103
     """
-    return math.ceil(oversampling * sparsity * max(1.0, math.log(d / sparsity))) + SPARE_ROWS
+    return math.ceil(oversampling * sparsity * max(1.0, math.log(d / sparsity))) + EXTRA_ROWS
 
 
 def radius_at(mu: Scheduled | None, t: int, d: int) -> float:

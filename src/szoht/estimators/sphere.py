@@ -24,7 +24,7 @@ class Sphere:
     """Finite differences along unit vectors on random supports (SZOHT, eq. zoest).
 
     ``ghat = (d / q) sum_i [f(x + mu u_i) - f(x)] / mu * u_i``, each u_i uniform on the unit sphere
-    of its own uniformly drawn support. The factor is d for every support size, because
+    of its own uniformly random support. The factor is d for every support size, because
     ``E[u u^T] = I / d``.
 
     Parameters

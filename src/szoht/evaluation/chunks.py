@@ -117,29 +117,20 @@ def merge(plan: Plan, parts: Iterable[ChunkValues]) -> list[Answer]:
             gradients[part.chunk.query] = part.gradient
     some_missing = bool(missing.any())
     return [
-        _answer(
+        Answer.of(
             values[first : first + query.n_points],
-            gradients.get(i),
-            missing[first : first + query.n_points] if some_missing else None,
+            gradient=gradients.get(i),
+            left_out=missing[first : first + query.n_points] if some_missing else None,
         )
         for i, (first, query) in enumerate(zip(firsts, plan.queries, strict=True))
     ]
-
-
-def _answer(values: Vector, gradient: Vector | None, left_out: Mask | None) -> Answer:
-    if values.shape[1] == 1:
-        return Answer(values=values[:, 0], gradient=gradient, left_out=left_out)
-    failed = np.isnan(values).all(axis=1)
-    return Answer(
-        values=np.where(failed, np.nan, 0.0), gradient=gradient, left_out=left_out, outputs=values
-    )
 
 
 def _split(
     i: int, query: Query, objective: Objective, chunk_size: int | None, *, by_query: bool
 ) -> Iterator[Chunk]:
     plain = objective.along is None and objective.values is None
-    if plain or query.directions is None or query.by_lookup:
+    if plain or query.directions is None or query.is_implicit:
         rows = query.n_points if by_query and not query.gradient else 1
         return _ranges(i, 0, query.n_points, rows)
     if objective.along is None:

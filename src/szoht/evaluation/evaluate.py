@@ -9,7 +9,7 @@ import numpy as np
 
 from szoht.core.objective import Objective
 from szoht.core.query import Plan, Query
-from szoht.core.validation import real_array
+from szoht.core.validation import answer_array, describe_entries, describe_shape, real_array
 from szoht.errors import AnswerShapeError
 from szoht.evaluation.chunks import Chunk, ChunkValues, is_batchable
 from szoht.types import Vector
@@ -69,15 +69,12 @@ def as_values(answer: object, count: int, n_outputs: int | None = None) -> Vecto
 
     Any shape but (count,), or (count, n_outputs) for a function with several outputs, raises.
     """
-    try:
-        array = np.asarray(answer)
-    except ValueError as error:
-        raise AnswerShapeError(f"The values must be an array of numbers: {error}.") from error
     shape = (count,) if n_outputs is None else (count, n_outputs)
+    array = answer_array(answer)
     if array.shape != shape:
         raise AnswerShapeError(
-            f"The values of {count} points must have shape {shape}; got {array.shape}. A "
-            "vectorized function takes an array of shape (m, d) and returns one row per point."
+            f"The values of {count} points must have shape {shape}; got {describe_shape(answer)}. "
+            "A vectorized function takes an array of shape (m, d) and returns one row per point."
         )
     if array.dtype.kind in "biuf":
         return array.astype(np.float64)
@@ -100,8 +97,11 @@ def why_invalid(answer: Any) -> str | None:
     """Say why ``answer`` is not a finite real number, or None if it is one."""
     if isinstance(answer, np.ndarray) and answer.ndim == 0:
         answer = answer[()]
-    if isinstance(answer, np.ndarray | list | tuple):
-        return f"the function returned an array of shape {np.shape(answer)}, not a number"
+    if isinstance(answer, np.ndarray):
+        return f"the function returned an array of shape {answer.shape}, not a number"
+    if isinstance(answer, list | tuple):
+        what, remedy = describe_entries(answer)
+        return f"the function returned {what}, not a number{remedy}"
     if isinstance(answer, numbers.Real | np.bool_):
         try:
             return None if math.isfinite(answer) else f"the function returned {float(answer)}"
@@ -124,7 +124,7 @@ def _call(
     if stacked is not None and is_batchable(plan, objective):
         bases = [other.base for other in plan.queries[chunk.query :][start:stop]]
         return lambda: as_values(stacked(np.stack(bases), query.sample), stop - start, m)
-    if query.directions is None or query.by_lookup:
+    if query.directions is None or query.is_implicit:
         return None
     if along is not None:
         is_base = query.with_base and start == 0
@@ -180,7 +180,7 @@ def _checked(answer: Any, n_outputs: int | None) -> tuple[float | Vector, str | 
     if n_outputs is None:
         reason = why_invalid(answer)
         return (math.nan if reason else float(answer)), reason
-    (row,) = as_values(np.asarray(answer)[np.newaxis], 1, n_outputs)
+    (row,) = as_values(answer_array(answer)[np.newaxis], 1, n_outputs)
     finite = np.isfinite(row)
     reason = None if finite.any() else f"the function returned {row}"
     return np.where(finite, row, np.nan), reason

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from szoht.core.algorithm import Algorithm
-from szoht.core.objective import Call, Objective
+from szoht.core.objective import Objective
 from szoht.core.query import STACK_VALUES, Answer, Plan, Query
 from szoht.core.sparse_vector import SparseVector
 from szoht.core.validation import check_choice, check_integer
@@ -23,7 +23,7 @@ from szoht.errors import (
     warn,
 )
 from szoht.evaluation.chunks import Chunk, ChunkValues, first_points, merge, split
-from szoht.evaluation.evaluate import evaluate_chunk, failed_chunk
+from szoht.evaluation.evaluate import as_values, evaluate_chunk, failed_chunk
 from szoht.evaluation.executors.scheduler import Scheduler
 from szoht.types import Vector
 
@@ -210,6 +210,11 @@ def check_capabilities(objective: Objective, algorithm: Algorithm, plan: Plan) -
                 f"{algorithm!r} needs the objective's `{power}`, and the objective has none. "
                 f"Pass `{power}=...`, or choose a zeroth-order method such as 'szoht'."
             )
+    if objective.n_outputs is not None and "n_outputs" not in algorithm.requires:
+        raise CapabilityError(
+            f"{algorithm!r} minimizes one number, and the objective returns several: "
+            f"n_outputs={objective.n_outputs}. Return one number, such as the sum of squares."
+        )
     sampled = plan.queries[0].sample is not None
     if objective.stochastic and not sampled:
         raise CapabilityError(
@@ -223,30 +228,32 @@ def check_capabilities(objective: Objective, algorithm: Algorithm, plan: Plan) -
         )
     if objective.values is not None:
         _check_dense(plan.queries[0])
-        _try_empty_stack(objective.values, plan.queries[0])
+        _try_empty_stack(objective, plan.queries[0])
 
 
 def _check_dense(query: Query) -> None:
     if isinstance(query.base, SparseVector):
         raise CapabilityError(
-            "`x0` is sparse, and a vectorised function takes a dense stack of points. Pass `x0` as "
+            "`x0` is sparse, and a vectorized function takes a dense stack of points. Pass `x0` as "
             "an array; or drop `vectorized=True` (`values`) and give `along`, which answers many "
             "points at once."
         )
 
 
-def _try_empty_stack(values: Call, query: Query) -> None:
+def _try_empty_stack(objective: Objective, query: Query) -> None:
     """Show a wrong shape before anything is spent: no points must give no values."""
+    assert objective.values is not None, "only a vectorized objective comes here"  # noqa: S101
     empty = np.empty((0, query.base.size))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            shape = np.shape(values(empty, query.sample))
+            answer = objective.values(empty, query.sample)
     except Exception:
         return  # a function may well refuse an empty stack; that proves nothing
-    if shape != (0,):
+    try:
+        as_values(answer, 0, objective.n_outputs)
+    except AnswerShapeError as error:
         raise AnswerShapeError(
-            "`fun` was declared vectorised, so a stack of shape (m, d) must give values of shape "
-            f"(m,); a stack of shape (0, {query.base.size}) gave shape {shape}. Return one value "
-            "per row, or drop `vectorized=True`."
-        )
+            f"`fun` was declared vectorized, and a stack of shape {empty.shape} gave a wrong "
+            f"shape. {error} If it takes one point at a time, drop `vectorized=True`."
+        ) from error

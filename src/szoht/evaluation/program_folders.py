@@ -1,15 +1,20 @@
 """A folder for every program that runs, by which it can be ended from anywhere on its machine.
 
 The folder's name says for which task and in which process the program runs, and a file in it holds
-the program's process group. So a program can be ended by whoever knows the task. When a process
-ends, however it ends, its guard ends the programs that it left: a small process that runs this
-very file and waits for a pipe to close. The guard imports nothing but the standard library.
+the program's process group. So any process of the same user that knows the task can end the
+program. When a process ends, however it ends, its guard ends the programs that it left: a small
+process that runs this very file and waits for a pipe to close. The guard imports nothing but the
+standard library.
+
+Folders are found by name in a folder that all users share, so those of other users are ignored.
 """
 
 import os
+import re
 import secrets
 import shutil
 import signal
+import stat
 import sys
 import threading
 import time
@@ -33,15 +38,16 @@ __all__ = [
 
 PREFIX = "szoht-"
 PID_FILE = "pid"
+PID = re.compile(r"[1-9][0-9]{0,8}\n")
 
 POLL_SECONDS = 0.01
-"""Between two looks at something that another process is about to do."""
+"""Between two checks of something that another process is about to do."""
 
-PATIENCE_SECONDS = 2.0
-"""How long that is waited for."""
+POLL_TIMEOUT_SECONDS = 2.0
+"""How long to poll for it."""
 
-PARENT_SECONDS = 0.5
-"""Between two looks whether the parent process is still the same."""
+PARENT_POLL_SECONDS = 0.5
+"""Between two checks that the parent process is still the same."""
 
 
 class TaskCancelled(BaseException):
@@ -123,7 +129,7 @@ def cancel_programs(run: str, tasks: "Sequence[Future[Any]]") -> None:
 
 
 def end_program(folder: Path) -> bool:
-    """Kill a program and what it started, and remove its folder; False if somebody else has."""
+    """Kill a program and what it started, and remove its folder; False if another process has."""
     # A program writes its process group into the folder before it begins. Once the folder is
     # renamed, one that has not done so cannot begin any more.
     ended = folder.with_name(f"{folder.name}.ended")
@@ -151,7 +157,7 @@ def die_with_parent() -> None:
 
     def watch() -> None:
         # a forked sibling may keep the sentinel's pipe open
-        while not wait([sentinel], PARENT_SECONDS) and os.getppid() == born:
+        while not wait([sentinel], PARENT_POLL_SECONDS) and os.getppid() == born:
             pass
         os._exit(1)
 
@@ -167,14 +173,26 @@ def _mark(run: str) -> Path:
 
 
 def _check_wanted() -> None:
-    # once the folder exists: whoever cancels a run leaves the mark first, then looks for folders
+    # once the folder exists: a process that cancels a run first leaves the mark, then looks for
+    # folders
     if _mark(_scope.run).exists():
         raise TaskCancelled
 
 
 def _end_all(root: str, pattern: str) -> None:
     for folder in Path(root).glob(pattern):
-        end_program(folder)
+        if _is_own_folder(folder):
+            end_program(folder)
+
+
+def _is_own_folder(folder: Path) -> bool:
+    """Tell whether this user made a folder; a link to one does not count."""
+    try:
+        status = folder.lstat()
+    except OSError:  # removed in the meantime
+        return False
+    is_own = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+    return stat.S_ISDIR(status.st_mode) and is_own
 
 
 def _process_group(file: Path) -> int | None:
@@ -183,12 +201,14 @@ def _process_group(file: Path) -> int | None:
     def written() -> bool:
         nonlocal text
         try:
-            text = file.read_text()
+            text = file.read_text(errors="replace")
         except OSError:
             return True  # the program never began
         return text.endswith("\n")
 
-    return int(text) if _wait_until(written) and text else None
+    if not _wait_until(written) or PID.fullmatch(text) is None:
+        return None
+    return int(text)
 
 
 def _removed(folder: Path) -> bool:
@@ -197,7 +217,7 @@ def _removed(folder: Path) -> bool:
 
 
 def _wait_until(condition: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + POLL_TIMEOUT_SECONDS
     while not condition():
         if time.monotonic() > deadline:
             return False
@@ -222,7 +242,7 @@ class _Guard:
             cwd="/",
             start_new_session=True,  # out of reach of a terminal's signals
         )
-        process.returncode = 0  # it ends after us, and nobody waits for it
+        process.returncode = 0  # it ends after us, and no process waits for it
         os.close(theirs)
 
 

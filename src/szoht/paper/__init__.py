@@ -1,35 +1,35 @@
-"""The paper's experiments: curves, figures, and a verdict on every claim."""
+"""The paper's experiments: curves, figures, and a check of every claim."""
 
-from szoht.paper.claims import Claim, Judged, Verdict, judge, read_claims
+from szoht.paper.claims import Claim, ClaimResult, Verdict, evaluate_claim, read_claims
+from szoht.paper.errors import NotRunError
 from szoht.paper.experiment import (
     Curve,
-    Drawing,
     Experiment,
     Job,
-    Measured,
-    NotRunError,
+    Measurement,
+    Plot,
     Results,
     Scale,
 )
-from szoht.paper.registry import find, names
-from szoht.paper.reproduce import Report, reproduce, tune
+from szoht.paper.registry import experiment_names, get_experiment
+from szoht.paper.reproduce import Reproduction, reproduce, tune
 
 __all__ = [
     "Claim",
+    "ClaimResult",
     "Curve",
-    "Drawing",
     "Experiment",
     "Job",
-    "Judged",
-    "Measured",
+    "Measurement",
     "NotRunError",
-    "Report",
+    "Plot",
+    "Reproduction",
     "Results",
     "Scale",
     "Verdict",
-    "find",
-    "judge",
-    "names",
+    "evaluate_claim",
+    "experiment_names",
+    "get_experiment",
     "read_claims",
     "reproduce",
     "tune",

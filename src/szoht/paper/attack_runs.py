@@ -1,4 +1,4 @@
-"""What the two experiments on attacks share: images, networks, methods with their settings."""
+"""Shared by the two experiments on attacks: images, networks, settings of the methods."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,56 +9,67 @@ import numpy as np
 
 from szoht import algorithms
 from szoht.applications.attack import AttackResult, attack
-from szoht.applications.attack.datasets import Classified, load_cifar10, load_imagenet, load_mnist
+from szoht.applications.attack.datasets import (
+    ClassifiedImages,
+    load_cifar10,
+    load_imagenet,
+    load_mnist,
+)
 from szoht.applications.attack.layout import Unit
 from szoht.core.algorithm import Algorithm
 from szoht.errors import SzohtError
-from szoht.paper.experiment import Table
+from szoht.paper.methods import PAPER_METHODS
 
 __all__ = [
     "DATASETS",
-    "LABELS",
-    "METHODS",
-    "SEARCHES",
+    "VERTEX_SEARCHES",
     "Dataset",
-    "as_table",
-    "attacked",
-    "measures",
-    "unavailable",
+    "attack_image",
+    "attack_measures",
+    "why_unavailable",
 ]
 
-METHODS = ("szoht", "rspgf", "zoro", "zscg")
-SEARCHES = ("corner_search", "sparse_rs", "auto")
-LABELS = {
-    "szoht": "SZOHT",
-    "rspgf": "RSPGF",
-    "zoro": "ZORO",
-    "zscg": "ZSCG",
-    "corner_search": "corner search",
-    "sparse_rs": "Sparse-RS",
-    "auto": "auto",
-}
+VERTEX_SEARCHES = ("corner_search", "sparse_rs", "auto")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """Images, and the settings with which the paper's methods attack them.
+    """Images, and the settings of the paper's methods on them.
 
-    The paper's k, q, support size and, for SZOHT, radius. Its steps belong to networks that were
-    never published. Those here are the best of a few tried on the first images, eight of MNIST and
-    four of CIFAR-10, for each method; at ImageNet's size nothing was tried.
+    k, q, support size and the radius of SZOHT are the paper's. Its step sizes are for networks that
+    were never published; the step sizes here are the best of a few tried per method on the first
+    images, eight of MNIST and four of CIFAR-10, and untuned at the size of ImageNet.
     """
 
     title: str
     d: int
     k: int
-    load: Callable[[], Classified]
+    load: Callable[[], ClassifiedImages]
     budget: int
     quick_budget: int
     seconds: float
-    """A guess of the time of one query."""
+    """Estimated time of one query."""
+    batch_size: int
     scores: str = "logits"
     settings: Mapping[str, Mapping[str, Any]]
+
+
+def _settings(
+    *,
+    mu: float,
+    penalty: float,
+    szoht: Mapping[str, float],
+    zoro: Mapping[str, float],
+    rspgf_step_size: float,
+    zscg_radius: float,
+) -> dict[str, dict[str, float]]:
+    """Return the options of each method; the baselines share the radius mu and the penalty."""
+    return {
+        "szoht": {"q": 100, **szoht},
+        "rspgf": {"penalty": penalty, "q": 100, "mu": mu, "step_size": rspgf_step_size},
+        "zoro": {"penalty": penalty, "mu": mu, "tol": 0.5, **zoro},
+        "zscg": {"radius": zscg_radius, "q": 100, "mu": mu},
+    }
 
 
 DATASETS = {
@@ -70,19 +81,15 @@ DATASETS = {
         budget=10_000,
         quick_budget=3_000,
         seconds=2e-4,
-        settings={
-            "szoht": {"q": 100, "support_size": 100, "mu": 0.3, "step_size": 0.1},
-            "rspgf": {"penalty": 0.01, "q": 100, "mu": 0.01, "step_size": 0.1},
-            "zoro": {
-                "penalty": 0.01,
-                "sparsity": 40,
-                "n_measurements": 100,
-                "mu": 0.01,
-                "step_size": 0.5,
-                "tol": 0.5,
-            },
-            "zscg": {"radius": 100.0, "q": 100, "mu": 0.01},
-        },
+        batch_size=64,
+        settings=_settings(
+            mu=0.01,
+            penalty=0.01,
+            szoht={"support_size": 100, "mu": 0.3, "step_size": 0.1},
+            zoro={"sparsity": 40, "n_measurements": 100, "step_size": 0.5},
+            rspgf_step_size=0.1,
+            zscg_radius=100.0,
+        ),
     ),
     "cifar10": Dataset(
         title="CIFAR-10",
@@ -92,19 +99,15 @@ DATASETS = {
         budget=4_000,
         quick_budget=1_000,
         seconds=3e-3,
-        settings={
-            "szoht": {"q": 100, "support_size": 100, "mu": 1e-3, "step_size": 0.01},
-            "rspgf": {"penalty": 0.01, "q": 100, "mu": 0.003, "step_size": 0.001},
-            "zoro": {
-                "penalty": 0.01,
-                "sparsity": 60,
-                "n_measurements": 180,
-                "mu": 0.003,
-                "step_size": 0.05,
-                "tol": 0.5,
-            },
-            "zscg": {"radius": 30.0, "q": 100, "mu": 0.003},
-        },
+        batch_size=32,
+        settings=_settings(
+            mu=0.003,
+            penalty=0.01,
+            szoht={"support_size": 100, "mu": 1e-3, "step_size": 0.01},
+            zoro={"sparsity": 60, "n_measurements": 180, "step_size": 0.05},
+            rspgf_step_size=0.001,
+            zscg_radius=30.0,
+        ),
     ),
     "imagenet": Dataset(
         title="ImageNet size",
@@ -114,38 +117,31 @@ DATASETS = {
         budget=2_020,
         quick_budget=404,
         seconds=0.08,
+        batch_size=4,
         scores="probs",
-        settings={
-            "szoht": {"q": 100, "support_size": 1000, "mu": 0.01, "step_size": 0.015},
-            "rspgf": {"penalty": 1e-5, "q": 100, "mu": 1e-3, "step_size": 1e-3},
-            "zoro": {
-                "penalty": 1e-5,
-                "sparsity": 50,
-                "n_measurements": 100,
-                "mu": 1e-3,
-                "step_size": 0.5,
-                "tol": 0.5,
-                "max_passes": 3,
-            },
-            "zscg": {"radius": 1000.0, "q": 100, "mu": 1e-3},
-        },
+        settings=_settings(
+            mu=1e-3,
+            penalty=1e-5,
+            szoht={"support_size": 1000, "mu": 0.01, "step_size": 0.015},
+            zoro={"sparsity": 50, "n_measurements": 100, "step_size": 0.5, "max_passes": 3},
+            rspgf_step_size=1e-3,
+            zscg_radius=1000.0,
+        ),
     ),
 }
 
-BATCH = {"mnist": 64, "cifar10": 32, "imagenet": 4}
-
 
 @cache
-def loaded(name: str) -> Classified:
-    """Return images and network, once per process, with one thread for each of them."""
+def load_dataset(name: str) -> ClassifiedImages:
+    """Return images and network, loaded once per process; PyTorch gets one thread."""
     import torch  # noqa: PLC0415
 
     torch.set_num_threads(1)
     return DATASETS[name].load()
 
 
-def unavailable() -> str:
-    """Say what is missing to run these experiments here, if anything is."""
+def why_unavailable() -> str:
+    """Return what is missing to run these experiments, or ""."""
     try:
         for dataset in ("mnist", "cifar10"):
             DATASETS[dataset].load()
@@ -154,28 +150,28 @@ def unavailable() -> str:
     return ""
 
 
-def attacked(
+def attack_image(
     dataset: str, method: str, image: int, *, budget: int, seed: int, unit: Unit, k: int
 ) -> AttackResult:
     """Attack the ``image``-th correctly classified image with one of the methods.
 
-    The paper's methods clip inside the loss; searches keep the bounds as a constraint.
+    The paper's methods clip inside the loss; the others keep the bounds as a constraint.
     """
-    data, chosen = loaded(dataset), DATASETS[dataset]
+    data, chosen = load_dataset(dataset), DATASETS[dataset]
     images, labels = data.correct(image + 1)
     shared: dict[str, Any] = {
         "k": k,
         "max_queries": budget,
-        "batch_size": BATCH[dataset],
+        "batch_size": chosen.batch_size,
         "rng": seed,
         "margin_on": chosen.scores,
     }
-    if method in METHODS:
+    if method in PAPER_METHODS:
         shared["method"] = _algorithm(method, chosen, k)
     else:
         shared |= {"method": method, "unit": unit}
     result = attack(data.network, images[image], int(labels[image]), **shared)
-    if result.interrupted:  # half an attack is no measurement
+    if result.interrupted:  # an incomplete attack must not be recorded
         raise KeyboardInterrupt
     return result
 
@@ -187,8 +183,8 @@ def _algorithm(method: str, dataset: Dataset, k: int) -> Algorithm:
     return algorithms.METHODS[method](iterate="last", **settings)
 
 
-def measures(result: AttackResult) -> dict[str, float]:
-    """Return what a row of the table needs; the paper's lengths are of the unclipped change."""
+def attack_measures(result: AttackResult) -> dict[str, float]:
+    """Return one row of the table; the norms are of the change before clipping, as in the paper."""
     change = result.change
     return {
         "success": float(result.success),
@@ -199,9 +195,3 @@ def measures(result: AttackResult) -> dict[str, float]:
         "l2": float(np.linalg.norm(change)),
         "l2_shown": result.l2,
     }
-
-
-def as_table(rows: list[dict[str, float]], first: str, values: list[int]) -> Table:
-    """Return rows as columns, behind a column of numbers."""
-    columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    return {first: np.array(values, dtype=np.float64), **columns}

@@ -1,4 +1,4 @@
-"""What an experiment is: jobs that give curves, figures of the curves, measurements on them."""
+"""Definition of an experiment: jobs that compute curves, figures of them, measurements on them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from szoht.errors import SzohtError
+from szoht.paper.errors import NotRunError
 from szoht.types import Vector
 
 if TYPE_CHECKING:
@@ -14,36 +14,31 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Curve",
-    "Drawing",
     "Experiment",
     "Job",
-    "Measured",
-    "NotRunError",
+    "Measurement",
+    "Plot",
     "Results",
     "Scale",
     "Table",
 ]
 
 Table: TypeAlias = dict[str, Vector]
-"""Columns of equal length; the first is what the others are drawn against."""
-
-
-class NotRunError(SzohtError, LookupError):
-    """A measurement needs a curve that this run, perhaps a quick one, did not make."""
+"""Columns of equal length; the first is the horizontal axis of the others."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """How large a run is.
+    """The size of a run.
 
     Parameters
     ----------
     quick : bool
-        A few minutes instead of the paper's sizes.
+        Smaller settings that take minutes.
     seeds : int, optional
-        Runs per curve; each experiment has a default of its own.
+        Runs per curve; the default depends on the experiment.
     options : mapping
-        Settings found elsewhere, such as those of a grid search.
+        Settings by experiment that replace the defaults, such as those found by `tune`.
     """
 
     quick: bool = False
@@ -51,16 +46,16 @@ class Scale:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def runs(self, *, quick: int, full: int) -> range:
-        """Return the seeds of a curve: those asked for, or the experiment's own number."""
+        """Return the seeds of a curve: as many as requested, or the experiment's default."""
         return range(self.seeds or (quick if self.quick else full))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One curve for one seed: everything that decides its numbers, and nothing else.
+    """One curve for one seed: exactly what determines its numbers.
 
-    ``settings`` are plain JSON values. ``cost`` is a guess of CPU seconds, for the order of work
-    and the estimate of the time left.
+    ``settings`` are plain JSON values. ``cost`` is a rough estimate of CPU seconds, used to order
+    the jobs and to estimate the remaining time.
     """
 
     experiment: str
@@ -72,19 +67,19 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """The finished job: its table, the CPU seconds that it took, and what the library warned of."""
+    """The result of a job: its table, the CPU seconds it took, and the warnings it raised."""
 
     job: Job
     table: Table
     seconds: float
-    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
-    """A number, or whatever else a claim is compared with, and how to write it.
+class Measurement:
+    """A measured value that a claim is compared with, and its text for the report.
 
-    ``low`` and ``high`` are an interval around it where there is one.
+    ``low`` and ``high`` are the ends of an interval around it, if there is one.
     """
 
     value: Any
@@ -94,15 +89,15 @@ class Measured:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawing:
-    """A figure and the sentence below it."""
+class Plot:
+    """A figure and its caption."""
 
     figure: "Figure"
     caption: str
 
 
 class Results:
-    """The finished curves of one experiment, by name."""
+    """The computed curves of one experiment, by name."""
 
     def __init__(self, curves: Sequence[Curve]) -> None:
         self.curves = tuple(curves)
@@ -115,17 +110,17 @@ class Results:
 
     @property
     def names(self) -> list[str]:
-        """The curves there are."""
+        """The names of the curves."""
         return list(self._by_name)
 
     def runs(self, name: str) -> list[Curve]:
-        """Return one curve per seed, or raise `NotRunError`."""
+        """Return the curves of all seeds, or raise `NotRunError`."""
         if name not in self._by_name:
-            raise NotRunError(f"the curve {name} was not run at this scale.")
+            raise NotRunError(f"the curve {name} was not computed in this run.")
         return self._by_name[name]
 
     def columns(self, name: str, column: str) -> list[Vector]:
-        """Return a column of each seed."""
+        """Return a column for each seed."""
         return [curve.table[column] for curve in self.runs(name)]
 
     def at(self, name: str, column: str, place: float) -> Vector:
@@ -148,31 +143,31 @@ class Experiment:
 
     Parameters
     ----------
-    name, title, where, about : str
-        The name on the command line, a heading, the place in the paper, and what is done.
+    name, title, where, description : str
+        The name on the command line, the heading, the place in the paper, and what is computed.
     jobs : callable
-        ``jobs(scale)`` lists what to run.
+        ``jobs(scale)`` returns the list of jobs.
     run : callable
-        ``run(settings, seed)`` returns the table of one job; a pure function, called in another
-        process.
+        ``run(settings, seed)`` returns the table of one job; a pure function that is
+        called in a worker process.
     figures : callable
-        ``figures(results)`` draws, and runs nothing.
+        ``figures(results)`` plots the curves; it computes none.
     measures : mapping
-        Functions ``measure(results, **arguments) -> Measured`` by the names that claims use.
-    unavailable : callable
-        Returns why the experiment cannot be run here, such as absent data, or "".
-    grid, choose : callables
-        The jobs of the grid search, and ``choose(results)``, the settings found by it.
+        Functions ``measure(results, **arguments) -> Measurement`` by the names used in claims.
+    why_unavailable : callable
+        Returns why the experiment cannot be run, such as missing data, or "".
+    tuning_jobs, select_settings : callables
+        The jobs of the grid search, and ``select_settings(results)``, which picks the best.
     """
 
     name: str
     title: str
     where: str
-    about: str
+    description: str
     jobs: Callable[[Scale], Sequence[Job]]
     run: Callable[[Mapping[str, Any], int], Table]
-    figures: Callable[[Results], Mapping[str, Drawing]]
-    measures: Mapping[str, Callable[..., Measured]]
-    unavailable: Callable[[], str] = lambda: ""
-    grid: Callable[[Scale], Sequence[Job]] | None = None
-    choose: Callable[[Results], Mapping[str, Any]] | None = None
+    figures: Callable[[Results], Mapping[str, Plot]]
+    measures: Mapping[str, Callable[..., Measurement]]
+    why_unavailable: Callable[[], str] = lambda: ""
+    tuning_jobs: Callable[[Scale], Sequence[Job]] | None = None
+    select_settings: Callable[[Results], Mapping[str, Any]] | None = None

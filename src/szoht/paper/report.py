@@ -1,4 +1,4 @@
-"""The report: verdicts, figures and curves of finished experiments, as one page and as files."""
+"""The report: verdicts, figures and curves of the experiments, as one page and as files."""
 
 import csv
 import os
@@ -12,49 +12,59 @@ from pathlib import Path
 from typing import Any
 
 from szoht._version import __version__
-from szoht.paper.claims import Judged, Verdict
-from szoht.paper.experiment import Curve, Drawing, Experiment
-from szoht.reporting.drawing import inline_svg, save_figure
-from szoht.reporting.page import Badge, Grid, Link, Page, Picture, Section
+from szoht.paper.claims import ClaimResult, Verdict
+from szoht.paper.experiment import Curve, Experiment, Plot
+from szoht.reporting.figures import inline_svg, save_figure
+from szoht.reporting.page import Badge, HtmlFigure, HtmlTable, Link, Page, Section
 
-__all__ = ["Outcome", "machine", "summary", "write_report"]
+__all__ = ["ExperimentResult", "machine", "summary", "write_report"]
 
-TONES = {
+BADGE_STYLES = {
     Verdict.HOLDS: "good",
-    Verdict.DIFFERS: "odd",
+    Verdict.DIFFERS: "warning",
     Verdict.FAILS: "bad",
-    Verdict.OPEN: "plain",
+    Verdict.SKIPPED: "plain",
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """An experiment after it was run: its curves, its figures, its claims judged."""
+class ExperimentResult:
+    """An experiment with its curves, plots and checked claims."""
 
     experiment: Experiment
     curves: Sequence[Curve] = ()
-    drawings: Mapping[str, Drawing] = field(default_factory=dict)
-    judged: Sequence[Judged] = ()
-    problems: Sequence[str] = ()
+    plots: Mapping[str, Plot] = field(default_factory=dict)
+    claim_results: Sequence[ClaimResult] = ()
+    errors: Sequence[str] = ()
 
 
-def write_report(outcomes: Sequence[Outcome], folder: Path, *, quick: bool, seconds: float) -> Path:
+def write_report(
+    experiment_results: Sequence[ExperimentResult], folder: Path, *, quick: bool, seconds: float
+) -> Path:
     """Write ``report.html``, every curve as CSV, every figure as SVG and PNG; return the page."""
-    for outcome in outcomes:
-        _write_files(outcome, folder)
+    for result in experiment_results:
+        _write_files(result, folder)
     kind = "Quick run: smaller settings, verdicts are indicative." if quick else "Full run."
-    lead = f"Zeroth-Order Hard-Thresholding: Gradient Error vs. Expansivity (NeurIPS 2022). {kind}"
+    subtitle = (
+        f"Zeroth-Order Hard-Thresholding: Gradient Error vs. Expansivity (NeurIPS 2022). {kind}"
+    )
     sections = [
         Section(
             anchor="verdicts",
             title="Verdicts",
-            text=[summary(outcomes), _LEGEND],
-            parts=[_claims([j for o in outcomes for j in o.judged], linked=True)],
+            text=[summary(experiment_results), _LEGEND],
+            content=[
+                _claims([j for o in experiment_results for j in o.claim_results], linked=True)
+            ],
         ),
-        *(_section(outcome) for outcome in outcomes),
-        Section(anchor="run", title="This run", parts=[_facts(outcomes, seconds, quick)]),
+        *(_section(result) for result in experiment_results),
+        Section(
+            anchor="run", title="This run", content=[_facts(experiment_results, seconds, quick)]
+        ),
     ]
-    page = Page(title="The paper's experiments, claim by claim", lead=lead, sections=sections)
+    page = Page(
+        title="The paper's experiments, claim by claim", subtitle=subtitle, sections=sections
+    )
     path = folder / "report.html"
     path.write_text(page.html(), encoding="utf-8")
     return path
@@ -62,69 +72,75 @@ def write_report(outcomes: Sequence[Outcome], folder: Path, *, quick: bool, seco
 
 _LEGEND = (
     "A claim holds if the measured value meets the target within its tolerance. It differs if it "
-    "does not, and misses as a known reason says it must. Otherwise it fails. Targets, tolerances "
-    "and reasons are those of claims.toml; every measured value is computed from the curves below."
+    "misses the target by an amount that a known deviation predicts. Otherwise it fails. Targets, "
+    "tolerances and reasons come from claims.toml; values are computed from the curves below."
 )
 
 
-def summary(outcomes: Sequence[Outcome]) -> str:
-    """Return how many claims hold, differ, fail or were not judged."""
-    counts = Counter(judged.verdict for outcome in outcomes for judged in outcome.judged)
-    words = {Verdict.HOLDS: "hold", Verdict.DIFFERS: "differ", Verdict.FAILS: "fail"}
-    listed = [f"{counts[kind]} {words.get(kind, kind)}" for kind in Verdict]
-    return f"{sum(counts.values())} claims: {', '.join(listed)}."
+def summary(experiment_results: Sequence[ExperimentResult]) -> str:
+    """Return how many claims hold, differ, fail or were skipped."""
+    counts = Counter(
+        claim_results.verdict
+        for result in experiment_results
+        for claim_results in result.claim_results
+    )
+    verbs = {Verdict.HOLDS: "hold", Verdict.DIFFERS: "differ", Verdict.FAILS: "fail"}
+    parts = [f"{counts[kind]} {verbs.get(kind, kind)}" for kind in Verdict]
+    return f"{sum(counts.values())} claims: {', '.join(parts)}."
 
 
-def _section(outcome: Outcome) -> Section:
-    name = outcome.experiment.name
-    pictures = [
-        Picture(svg=inline_svg(drawing.figure, f"{name}-{key}", key), caption=drawing.caption)
-        for key, drawing in outcome.drawings.items()
+def _section(result: ExperimentResult) -> Section:
+    name = result.experiment.name
+    figures = [
+        HtmlFigure(svg=inline_svg(plot.figure, f"{name}-{key}", key), caption=plot.caption)
+        for key, plot in result.plots.items()
     ]
-    parts: list[Grid | Picture] = [*pictures]
-    if outcome.judged:
-        parts.append(_claims(outcome.judged))
-    if outcome.curves:
-        parts.append(_curves(outcome))
-    problems = [f"Not run: {problem}" for problem in outcome.problems]
-    text = [f"{outcome.experiment.where}. {outcome.experiment.about}", *problems]
-    return Section(anchor=name, title=outcome.experiment.title, text=text, parts=parts)
+    content: list[HtmlTable | HtmlFigure] = [*figures]
+    if result.claim_results:
+        content.append(_claims(result.claim_results))
+    if result.curves:
+        content.append(_curves(result))
+    errors = [f"Not run: {error}" for error in result.errors]
+    text = [f"{result.experiment.where}. {result.experiment.description}", *errors]
+    return Section(anchor=name, title=result.experiment.title, text=text, content=content)
 
 
-def _claims(judged: Sequence[Judged], *, linked: bool = False) -> Grid:
-    head = ["claim", "where", "target", "measured", "verdict", "reason"]
+def _claims(claim_results: Sequence[ClaimResult], *, linked: bool = False) -> HtmlTable:
+    header = ["claim", "where", "target", "measured", "verdict", "reason"]
     rows: list[list[object]] = []
-    for one in judged:
+    for one in claim_results:
         claim = one.claim
         text = "" if one.measured is None else one.measured.text
         word = f"{one.verdict} (quick)" if one.quick and one.measured else str(one.verdict)
-        badge = Badge(word, TONES[one.verdict])
+        badge = Badge(word, BADGE_STYLES[one.verdict])
         statement: object = (
             Link(claim.statement, f"#{claim.experiment}") if linked else (claim.statement)
         )
-        wanted = claim.wanted(quick=one.quick)
-        rows.append([statement, claim.where, wanted, text, badge, one.reason])
-    return Grid(head=head, rows=rows, caption="Claims")
+        target = claim.format_target(quick=one.quick)
+        rows.append([statement, claim.where, target, text, badge, one.reason])
+    return HtmlTable(header=header, rows=rows, caption="Claims")
 
 
-def _curves(outcome: Outcome) -> Grid:
+def _curves(result: ExperimentResult) -> HtmlTable:
     rows = [
         [
-            Link(curve.job.curve, str(_csv(curve.job.experiment, curve))),
+            Link(curve.job.curve, str(_csv_path(curve.job.experiment, curve))),
             curve.job.seed,
             "; ".join(f"{name} {value}" for name, value in curve.job.settings.items()),
             round(curve.seconds, 2),
-            " ".join(curve.notes),
+            " ".join(curve.warnings),
         ]
-        for curve in outcome.curves
+        for curve in result.curves
     ]
-    head = ["curve", "seed", "settings", "CPU seconds", "notes"]
-    return Grid(head=head, rows=rows, caption=f"{len(rows)} curves", folded=True)
+    header = ["curve", "seed", "settings", "CPU seconds", "warnings"]
+    return HtmlTable(header=header, rows=rows, caption=f"{len(rows)} curves", collapsed=True)
 
 
-def _facts(outcomes: Sequence[Outcome], seconds: float, quick: bool) -> Grid:
-    seeds = sorted({curve.job.seed for outcome in outcomes for curve in outcome.curves})
-    cpu = sum(curve.seconds for outcome in outcomes for curve in outcome.curves)
+def _facts(
+    experiment_results: Sequence[ExperimentResult], seconds: float, quick: bool
+) -> HtmlTable:
+    seeds = sorted({curve.job.seed for result in experiment_results for curve in result.curves})
+    cpu = sum(curve.seconds for result in experiment_results for curve in result.curves)
     facts = {
         **machine(),
         "scale": "quick" if quick else "full",
@@ -132,17 +148,19 @@ def _facts(outcomes: Sequence[Outcome], seconds: float, quick: bool) -> Grid:
         "CPU seconds of the curves": f"{cpu:.0f}",
         "wall time of this run, seconds": f"{seconds:.0f}",
     }
-    return Grid(head=["fact", "value"], rows=list(facts.items()))
+    return HtmlTable(header=["fact", "value"], rows=list(facts.items()))
 
 
 def machine() -> dict[str, str]:
-    """Return what the numbers were computed with.
+    """Return the versions and hardware of this run.
 
     >>> list(machine())[:2]
     ['szoht', 'Python']
     """
     versions = {
-        name: metadata.version(name) for name in ("numpy", "scipy", "matplotlib") if _has(name)
+        name: metadata.version(name)
+        for name in ("numpy", "scipy", "matplotlib")
+        if _is_installed(name)
     }
     return {
         "szoht": __version__,
@@ -154,7 +172,7 @@ def machine() -> dict[str, str]:
     }
 
 
-def _has(name: str) -> bool:
+def _is_installed(name: str) -> bool:
     try:
         metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -162,19 +180,19 @@ def _has(name: str) -> bool:
     return True
 
 
-def _csv(experiment: str, curve: Curve) -> Path:
+def _csv_path(experiment: str, curve: Curve) -> Path:
     name = "".join(c if c.isalnum() or c in "-_.=" else "_" for c in curve.job.curve)
     return Path("curves") / experiment / f"{name}-seed{curve.job.seed}.csv"
 
 
-def _write_files(outcome: Outcome, folder: Path) -> None:
-    pictures = folder / "figures"
-    pictures.mkdir(parents=True, exist_ok=True)
-    for key, drawing in outcome.drawings.items():
-        for ending in ("svg", "png"):
-            save_figure(drawing.figure, pictures / f"{outcome.experiment.name}-{key}.{ending}")
-    for curve in outcome.curves:
-        path = folder / _csv(outcome.experiment.name, curve)
+def _write_files(result: ExperimentResult, folder: Path) -> None:
+    figures = folder / "figures"
+    figures.mkdir(parents=True, exist_ok=True)
+    for key, plot in result.plots.items():
+        for suffix in ("svg", "png"):
+            save_figure(plot.figure, figures / f"{result.experiment.name}-{key}.{suffix}")
+    for curve in result.curves:
+        path = folder / _csv_path(result.experiment.name, curve)
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", newline="") as file:
             writer = csv.writer(file)

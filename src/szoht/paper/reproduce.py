@@ -1,4 +1,4 @@
-"""`reproduce`: run experiments, judge their claims, write the report."""
+"""`reproduce`: run experiments, check their claims, write the report."""
 
 import json
 import os
@@ -11,29 +11,34 @@ from typing import Any
 from szoht.core.validation import check_integer
 from szoht.errors import ParameterError
 from szoht.paper.cache import Cache
-from szoht.paper.claims import Judged, Verdict, judge, read_claims
-from szoht.paper.experiment import Curve, Experiment, Job, NotRunError, Results, Scale
-from szoht.paper.registry import find, names
-from szoht.paper.report import Outcome, write_report
-from szoht.paper.runner import Finished, run_jobs
+from szoht.paper.claims import ClaimResult, Verdict, evaluate_claim, read_claims
+from szoht.paper.errors import NotRunError
+from szoht.paper.experiment import Curve, Experiment, Job, Results, Scale
+from szoht.paper.registry import experiment_names, get_experiment
+from szoht.paper.report import ExperimentResult, write_report
+from szoht.paper.runner import JobResult, run_jobs
 
-__all__ = ["Report", "Watch", "reproduce", "tune"]
+__all__ = ["ProgressCallback", "Reproduction", "reproduce", "tune"]
 
-Watch = Callable[[Sequence[Job], Finished | None], None]
-"""Called once with all jobs and None, then with each job as it finishes."""
+ProgressCallback = Callable[[Sequence[Job], JobResult | None], None]
+"""Called once with all jobs and None, then with all jobs and each result as it arrives."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
-    """What was written, and every verdict."""
+class Reproduction:
+    """The path of the report, and the results of all experiments."""
 
     path: Path
-    outcomes: Sequence[Outcome]
+    experiment_results: Sequence[ExperimentResult]
 
     @property
-    def judged(self) -> list[Judged]:
-        """The claims with their verdicts."""
-        return [judged for outcome in self.outcomes for judged in outcome.judged]
+    def claim_results(self) -> list[ClaimResult]:
+        """All claims with their verdicts."""
+        return [
+            claim_results
+            for outcome in self.experiment_results
+            for claim_results in outcome.claim_results
+        ]
 
 
 def reproduce(
@@ -43,45 +48,47 @@ def reproduce(
     seeds: int | None = None,
     out: str | Path = "out/reproduce",
     workers: int | None = None,
-    watch: Watch | None = None,
-) -> Report:
-    """Regenerate figures of the paper and judge its claims.
+    callback: ProgressCallback | None = None,
+) -> Reproduction:
+    """Regenerate figures of the paper and check its claims.
 
     Parameters
     ----------
     which : str or sequence of str
         Names of experiments, or "all".
     quick : bool
-        Minutes instead of the paper's sizes; verdicts are then indicative.
+        Smaller settings that take minutes; verdicts are then only indicative.
     seeds : int, optional
         Runs per curve, >= 1.
     out : path
-        Where ``report.html``, ``curves/``, ``figures/`` and ``cache/`` go. Curves that are
-        finished there are not run again.
+        Folder for ``report.html``, ``curves/``, ``figures/`` and ``cache/``. Curves in the cache
+        are not computed again.
     workers : int, optional
         Processes, >= 1; by default one per core.
-    watch : callable, optional
-        Told of progress, see `Watch`.
+    callback : callable, optional
+        Called with the progress, see `ProgressCallback`.
 
     Returns
     -------
-    Report
+    Reproduction
         The path of the page, and the verdicts.
     """
     start = time.perf_counter()
     folder = Path(out)
     experiments = _experiments(which)
-    scale = Scale(quick=quick, seeds=_optional("seeds", seeds), options=found_settings(folder))
+    scale = Scale(quick=quick, seeds=_optional("seeds", seeds), options=tuned_settings(folder))
     finished = _run(
-        {one.name: (one, one.jobs(scale)) for one in experiments if not one.unavailable()},
+        {one.name: (one, one.jobs(scale)) for one in experiments if not one.why_unavailable()},
         folder,
         workers,
-        watch,
+        callback,
     )
-    outcomes = [_outcome(one, finished.get(one.name, []), quick=quick) for one in experiments]
+    experiment_results = [
+        _evaluate(one, finished.get(one.name, []), quick=quick) for one in experiments
+    ]
     spent = time.perf_counter() - start
-    path = write_report(outcomes, folder, quick=quick, seconds=spent)
-    return Report(path=path, outcomes=outcomes)
+    path = write_report(experiment_results, folder, quick=quick, seconds=spent)
+    return Reproduction(path=path, experiment_results=experiment_results)
 
 
 def tune(
@@ -90,29 +97,31 @@ def tune(
     quick: bool = False,
     out: str | Path = "out/reproduce",
     workers: int | None = None,
-    watch: Watch | None = None,
+    callback: ProgressCallback | None = None,
 ) -> Path:
-    """Search the grid of an experiment and keep what it finds for `reproduce`; return the file."""
-    experiment = find(name)
-    if experiment.grid is None or experiment.choose is None:
-        raise ParameterError(f"`name` must be an experiment with a grid; got name={name!r}.")
-    if reason := experiment.unavailable():
+    """Run the grid search of an experiment, save its settings for `reproduce`, return the file."""
+    experiment = get_experiment(name)
+    if experiment.tuning_jobs is None or experiment.select_settings is None:
+        raise ParameterError(f"`name` must be an experiment with a grid search; got name={name!r}.")
+    if reason := experiment.why_unavailable():
         raise ParameterError(f"`name` must be an experiment that can be run here: {reason}")
     folder = Path(out)
-    jobs = experiment.grid(Scale(quick=quick))
-    finished = _run({name: (experiment, jobs)}, folder, workers, watch)[name]
+    jobs = experiment.tuning_jobs(Scale(quick=quick))
+    finished = _run({name: (experiment, jobs)}, folder, workers, callback)[name]
     for one in finished:
         if one.error:
-            raise ParameterError(f"the grid has a point that fails: {one.job.curve}: {one.error}")
-    chosen = experiment.choose(Results([one.curve for one in finished if one.curve is not None]))
+            raise ParameterError(f"the grid search failed at {one.job.curve}: {one.error}")
+    chosen = experiment.select_settings(
+        Results([one.curve for one in finished if one.curve is not None])
+    )
     path = folder / "tuned" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(chosen, indent=1) + "\n")
     return path
 
 
-def found_settings(folder: Path) -> Mapping[str, Any]:
-    """Return what `tune` has found, by experiment."""
+def tuned_settings(folder: Path) -> Mapping[str, Any]:
+    """Return the settings that `tune` saved, by experiment."""
     found = {}
     for path in sorted((folder / "tuned").glob("*.json")):
         try:
@@ -124,50 +133,52 @@ def found_settings(folder: Path) -> Mapping[str, Any]:
 
 def _experiments(which: str | Sequence[str]) -> list[Experiment]:
     wanted = [which] if isinstance(which, str) else list(which)
-    return [find(name) for name in (names() if "all" in wanted else wanted)]
+    return [get_experiment(name) for name in (experiment_names() if "all" in wanted else wanted)]
 
 
 def _run(
     plans: Mapping[str, tuple[Experiment, Sequence[Job]]],
     folder: Path,
     workers: int | None,
-    watch: Watch | None,
-) -> dict[str, list[Finished]]:
+    callback: ProgressCallback | None,
+) -> dict[str, list[JobResult]]:
     count = _optional("workers", workers) or os.cpu_count() or 1
-    everything = [job for _, jobs in plans.values() for job in jobs]
-    if watch is not None:
-        watch(everything, None)
-    finished: dict[str, list[Finished]] = {name: [] for name in plans}
+    all_jobs = [job for _, jobs in plans.values() for job in jobs]
+    if callback is not None:
+        callback(all_jobs, None)
+    finished: dict[str, list[JobResult]] = {name: [] for name in plans}
     runs = {name: experiment.run for name, (experiment, _) in plans.items()}
-    for one in run_jobs(everything, runs, Cache(folder / "cache"), workers=count):
+    for one in run_jobs(all_jobs, runs, Cache(folder / "cache"), workers=count):
         finished[one.job.experiment].append(one)
-        if watch is not None:
-            watch(everything, one)
+        if callback is not None:
+            callback(all_jobs, one)
     return finished
 
 
-def _outcome(experiment: Experiment, finished: Sequence[Finished], *, quick: bool) -> Outcome:
+def _evaluate(
+    experiment: Experiment, finished: Sequence[JobResult], *, quick: bool
+) -> ExperimentResult:
     claims = [claim for claim in read_claims() if claim.experiment == experiment.name]
-    if reason := experiment.unavailable():
-        judged = [Judged(claim=claim, verdict=Verdict.OPEN, reason=reason) for claim in claims]
-        return Outcome(experiment=experiment, judged=judged, problems=[reason])
+    if reason := experiment.why_unavailable():
+        claim_results = [
+            ClaimResult(claim=claim, verdict=Verdict.SKIPPED, reason=reason) for claim in claims
+        ]
+        return ExperimentResult(experiment=experiment, claim_results=claim_results, errors=[reason])
     curves: list[Curve] = [one.curve for one in finished if one.curve is not None]
     curves.sort(key=lambda curve: (curve.job.curve, curve.job.seed))
-    problems = [
-        f"{one.job.curve}, seed {one.job.seed}: {one.error}" for one in finished if one.error
-    ]
+    errors = [f"{one.job.curve}, seed {one.job.seed}: {one.error}" for one in finished if one.error]
     results = Results(curves)
-    drawings = {}
+    plots = {}
     try:
-        drawings = dict(experiment.figures(results))
+        plots = dict(experiment.figures(results))
     except NotRunError as missing:
-        problems.append(f"the figure: {missing}")
-    return Outcome(
+        errors.append(f"the figure: {missing}")
+    return ExperimentResult(
         experiment=experiment,
         curves=curves,
-        drawings=drawings,
-        judged=[judge(claim, experiment, results, quick=quick) for claim in claims],
-        problems=problems,
+        plots=plots,
+        claim_results=[evaluate_claim(claim, experiment, results, quick=quick) for claim in claims],
+        errors=errors,
     )
 
 

@@ -1,4 +1,4 @@
-"""Jobs in a pool of processes, one core each; every finished one is on disk at once."""
+"""Runs jobs in a process pool, one thread each; each result is written to disk at once."""
 
 import contextlib
 import multiprocessing
@@ -13,29 +13,30 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
-from szoht.errors import SzohtError
-from szoht.paper.cache import Cache, read, save
+from szoht.paper.cache import Cache, read_curve, write_curve
+from szoht.paper.errors import WorkerError
 from szoht.paper.experiment import Curve, Job, Table
-from szoht.paper.registry import find
+from szoht.paper.registry import get_experiment
 
-__all__ = ["Finished", "WorkerError", "run_jobs"]
+__all__ = ["JobResult", "run_jobs"]
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+THREAD_COUNT_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 
-MESSAGE_LETTERS = 500
-"""Of an error that a worker reports; 4 bytes each at most, where a pipe takes 4096 in one go."""
-
-
-class WorkerError(SzohtError, RuntimeError):
-    """A process that ran jobs is gone."""
+MAX_MESSAGE_CHARACTERS = 500
+"""Limit of a worker's error message: at most 4 bytes each, below the 4096 of an atomic write."""
 
 
 Run = Callable[..., Table]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finished:
-    """A job with its curve, or with what went wrong; ``cached`` if it was on disk before."""
+class JobResult:
+    """A job with its curve or its error; ``cached`` if the curve was already on disk."""
 
     job: Job
     curve: Curve | None = None
@@ -45,13 +46,13 @@ class Finished:
 
 def run_jobs(
     jobs: Sequence[Job], runs: Mapping[str, Run], cache: Cache, *, workers: int
-) -> Iterator[Finished]:
-    """Yield the jobs as they finish, those on disk first, then the longest first.
+) -> Iterator[JobResult]:
+    """Yield results as jobs finish: cached ones first, then in decreasing order of cost.
 
-    ``runs`` has the function of each experiment.
+    ``runs`` maps the name of each experiment to its ``run`` function.
 
-    Closing the iterator early, or an interrupt, ends the workers at once; the curves that are
-    finished stay on disk. A job that raises is yielded with its error, and the others go on.
+    Closing the iterator early, or an interrupt, terminates the workers at once; finished curves
+    stay on disk. A job that raises is yielded with its error, and the others continue.
     """
     missing = []
     for job in jobs:
@@ -59,28 +60,29 @@ def run_jobs(
         if curve is None:
             missing.append(job)
         else:
-            yield Finished(job=job, curve=curve, cached=True)
+            yield JobResult(job=job, curve=curve, cached=True)
     missing.sort(key=lambda job: -job.cost)
     stems = [cache.stem(job, runs[job.experiment]) for job in missing]
     if workers == 1:
         yield from (
-            _finished(job, stem, _work(job, stem)) for job, stem in zip(missing, stems, strict=True)
+            _job_result(job, stem, _run_job(job, stem))
+            for job, stem in zip(missing, stems, strict=True)
         )
     elif missing:
         with _pool(min(workers, len(missing))) as pool:
             submitted = {
-                pool.submit(_work, job, stem): (job, stem)
+                pool.submit(_run_job, job, stem): (job, stem)
                 for job, stem in zip(missing, stems, strict=True)
             }
-            for future, error in _each(set(submitted)):
-                yield _finished(*submitted[future], error)
+            for future, error in _as_completed(set(submitted)):
+                yield _job_result(*submitted[future], error)
 
 
-def _finished(job: Job, stem: Path, error: str) -> Finished:
-    return Finished(job=job, curve=None if error else read(stem, job), error=error)
+def _job_result(job: Job, stem: Path, error: str) -> JobResult:
+    return JobResult(job=job, curve=None if error else read_curve(stem, job), error=error)
 
 
-def _each(waiting: "set[Future[str]]") -> Iterator[tuple["Future[str]", str]]:
+def _as_completed(waiting: "set[Future[str]]") -> Iterator[tuple["Future[str]", str]]:
     while waiting:
         for future in wait(waiting, return_when=FIRST_COMPLETED).done:
             waiting.discard(future)
@@ -88,24 +90,24 @@ def _each(waiting: "set[Future[str]]") -> Iterator[tuple["Future[str]", str]]:
                 yield future, future.result()
             except BrokenProcessPool as broken:
                 raise WorkerError(
-                    "a worker process ended by itself, perhaps out of memory. Finished "
-                    "curves are kept: run again, with fewer `workers` if it happens again."
+                    "a worker process died, perhaps out of memory. Finished curves are "
+                    "kept: run the command again, with fewer `workers` if this repeats."
                 ) from broken
 
 
 @contextlib.contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Start processes that use one thread each, and end them whatever happens."""
-    before = {name: os.environ.get(name) for name in THREADS}
+    """Start processes that use one thread each, and terminate them on any error."""
+    before = {name: os.environ.get(name) for name in THREAD_COUNT_VARIABLES}
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
         workers, mp_context=multiprocessing.get_context("spawn"), initializer=_start_worker
     )
-    os.environ.update(dict.fromkeys(THREADS, "1"))  # read when a worker loads NumPy
+    os.environ.update(dict.fromkeys(THREAD_COUNT_VARIABLES, "1"))  # read when a worker loads NumPy
     try:
         yield pool
         pool.shutdown()
-    except BaseException:  # an interrupt above all: do not wait for work that nobody wants
+    except BaseException:  # such as an interrupt: do not wait for results that are not needed
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others:
             process.terminate()
@@ -119,31 +121,31 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
-def _end_with_parent() -> None:
-    """End this process when its parent is gone, however that came about."""
+def _exit_with_parent() -> None:
+    """Exit when the parent process has died, for whatever reason."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)
 
 
-def _work(job: Job, stem: Path) -> str:
-    """Save the curve of a job; return what went wrong, or nothing.
+def _run_job(job: Job, stem: Path) -> str:
+    """Run a job and save its curve; return the error message, or "".
 
-    What is returned is short enough to be written to a pipe in one go: a worker that is ended in
-    the middle of a longer message would keep the reader waiting for the rest of it forever.
+    The message is short enough to be written to a pipe atomically: if a worker were terminated in
+    the middle of a longer one, the reader would wait for the rest forever.
     """
     start = time.process_time()
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            table = find(job.experiment).run(job.settings, job.seed)
+            table = get_experiment(job.experiment).run(job.settings, job.seed)
     except Exception as error:
-        return f"{type(error).__name__}: {error}"[:MESSAGE_LETTERS]
-    notes = tuple(dict.fromkeys(str(warning.message) for warning in caught))
-    curve = Curve(job=job, table=table, seconds=time.process_time() - start, notes=notes)
-    save(stem, curve)
+        return f"{type(error).__name__}: {error}"[:MAX_MESSAGE_CHARACTERS]
+    messages = tuple(dict.fromkeys(str(warning.message) for warning in caught))
+    curve = Curve(job=job, table=table, seconds=time.process_time() - start, warnings=messages)
+    write_curve(stem, curve)
     return ""

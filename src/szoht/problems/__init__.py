@@ -1,4 +1,4 @@
-"""Problems with all that is known about them: start, constants, best value, citation, data."""
+"""Test problems with initial point, constants, best known value, citation and data."""
 
 from szoht.problems.assets import Assets, from_returns
 from szoht.problems.base import Problem

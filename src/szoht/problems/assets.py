@@ -1,4 +1,4 @@
-"""Assets: what is known of their returns, taken from an array, a table or moments; checked."""
+"""Assets: mean returns and covariance, given or estimated from validated returns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,12 +9,12 @@ from szoht.core.validation import check_real, frozen, real_array
 from szoht.errors import DataError
 from szoht.types import Vector
 
-__all__ = ["Assets", "from_returns", "shrunk"]
+__all__ = ["Assets", "from_returns", "shrink_covariance"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Assets:
-    """Mean returns and covariance per period, and the returns themselves if they are known.
+    """Mean returns and covariance per period, and the returns themselves if available.
 
     Parameters
     ----------
@@ -82,7 +82,9 @@ def _table(returns: object, names: object) -> Vector:
     try:
         table = real_array(returns)
     except (TypeError, ValueError) as error:
-        raise DataError(f"returns must be numbers; {_culprit(returns, names)}{error}.") from error
+        raise DataError(
+            f"returns must be numbers; {_non_numeric_column(returns, names)}{error}."
+        ) from error
     if table.ndim != 2:  # noqa: PLR2004
         raise DataError(
             "returns must have a row per period and a column per asset; got an array of shape "
@@ -91,13 +93,13 @@ def _table(returns: object, names: object) -> Vector:
     return table
 
 
-def _culprit(returns: object, names: object) -> str:
-    """Name the first column that does not consist of numbers, if it is a table with columns."""
+def _non_numeric_column(returns: object, names: object) -> str:
+    """Name the first non-numeric column, if ``returns`` is a table with columns."""
     for name in names if isinstance(names, Sequence) or hasattr(names, "__iter__") else ():
         try:
             real_array(returns[name])  # type: ignore[index]
         except (TypeError, ValueError):
-            return f"column {name!r} does not consist of them: "
+            return f"column {name!r} is not numeric: "
         except (KeyError, IndexError):
             break
     return ""
@@ -120,24 +122,24 @@ def check_table(
     finite = np.isfinite(table)
     if not finite.all():
         row, column = np.argwhere(~finite)[0]
-        place = f"row {rows[row]!r}" if rows else f"row {row}"
+        label = f"row {rows[row]!r}" if rows else f"row {row}"
         raise DataError(
-            f"{what} must be finite; {place}, column {names[column]!r} is {table[row, column]}. "
+            f"{what} must be finite; {label}, column {names[column]!r} is {table[row, column]}. "
             "Fill or drop it first."
         )
 
 
-def shrunk(assets: Assets, shrinkage: float) -> Assets:
+def shrink_covariance(assets: Assets, shrinkage: float) -> Assets:
     """Return the assets with (1 - s) C + s tr(C)/d I in place of the covariance C.
 
-    With fewer periods than assets the sample covariance is singular, and it always exaggerates
-    how well assets hedge each other; both are cured by a share s of the identity (Ledoit and
+    With fewer periods than assets the sample covariance is singular, and it always overstates
+    how well assets hedge each other; shrinkage s towards the identity corrects both (Ledoit and
     Wolf, 2004).
     """
-    share = check_real("shrinkage", shrinkage, low=0.0, high=1.0)
-    if share == 0:
+    s = check_real("shrinkage", shrinkage, low=0.0, high=1.0)
+    if s == 0:
         return assets
     covariance = assets.covariance
     level = float(np.trace(covariance)) / covariance.shape[0]
-    mixed = (1.0 - share) * covariance + share * level * np.eye(covariance.shape[0])
+    mixed = (1.0 - s) * covariance + s * level * np.eye(covariance.shape[0])
     return replace(assets, covariance=frozen(mixed))

@@ -1,4 +1,4 @@
-"""What a problem is: an objective and all that is known about it."""
+"""`Problem`: an objective with its initial point, constants, best known value and citation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,36 +17,36 @@ __all__ = ["Problem"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Problem:
-    """An objective with its start, its known constants, its best known value and its citation.
+    """An objective with its initial point, constants, best known value and citation.
 
     Parameters
     ----------
     name : str
         A short name.
     objective : Objective
-        What is minimised, with the powers that come naturally to it.
+        The function to minimize, with all capabilities that it supports.
     x0 : array of shape (d,)
-        The start; k-sparse, except where a paper prints another one.
+        The initial point; k-sparse, except where a paper prints another one.
     k : int
         The suggested number of non-zeros, in [1, d].
     constraint : Operator
-        The set to minimise over; `Sparse(k)` unless there is more to it.
+        The feasible set; `Sparse(k)` by default.
     constants : mapping
         Known numbers by name: ``smoothness`` is the constant L of the gradient and ``convexity``
         the constant of strong convexity on sparse differences; others are explained by the
         function that builds the problem.
     best : float, optional
-        The least value known over the constraint.
+        The best known value over the constraint.
     best_x : array of shape (d,), optional
         A point of the constraint with that value.
     best_source : str
-        Where the best value is from, and whether it is proven.
+        Source of the best value, and whether it is proven optimal.
     reference : array of shape (d,), optional
         The point to which the source measures distances, if that is not ``best_x``.
     settings : mapping
         The parameters of SZOHT in the source's experiment, ready for ``options=``.
     citation : str
-        Where the problem is from.
+        Source of the problem.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Find a data file: an explicit path, ``SZOHT_DATA``, the user's cache, or a checked download."""
+"""Finds a data file: an explicit path, ``SZOHT_DATA``, the user's cache, or a verified download."""
 
 import hashlib
 import os
@@ -8,22 +8,22 @@ from pathlib import Path
 
 from szoht.errors import DataNotFoundError, ParameterError
 
-__all__ = ["REGISTRY", "DataFile", "cache_folder", "fetch", "find", "register"]
+__all__ = ["REGISTRY", "DataFile", "cache_folder", "fetch", "find_local", "register"]
 
-TIMEOUT = 30.0
-"""Seconds to wait for the official address."""
+TIMEOUT_SECONDS = 30.0
+"""For the download from the official address."""
 
-CHUNK = 1 << 20
+CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataFile:
-    """A public file: where it officially is, and how to recognise it.
+    """A public file: its official address and its checksum.
 
     Parameters
     ----------
     name : str
-        ``dataset/file``, which is also where it lies in a folder of ``SZOHT_DATA`` or the cache.
+        ``dataset/file``, also its relative path in a folder of ``SZOHT_DATA`` or the cache.
     url : str
         The official address; empty if there is none, then nothing is downloaded.
     sha256 : str
@@ -48,7 +48,7 @@ def register(*files: DataFile) -> None:
 
 
 def fetch(name: str, path: str | os.PathLike[str] | None = None) -> Path:
-    """Return where the file ``name`` is on this machine, after a download if need be.
+    """Return the local path of the file ``name``, after a download if necessary.
 
     Four places are tried in this order:
 
@@ -67,32 +67,32 @@ def fetch(name: str, path: str | os.PathLike[str] | None = None) -> Path:
     Raises
     ------
     DataNotFoundError
-        With all four ways to supply the file, and what came of each.
+        With all four ways to supply the file, and why each of them failed.
     """
-    if (found := find(name, path)) is not None:
+    if (found := find_local(name, path)) is not None:
         return found
     file = REGISTRY[name]
     listed = os.environ.get("SZOHT_DATA", "")
-    kept = cache_folder() / file.name
-    damaged = kept.is_file() and _sha256(kept) != file.sha256
-    if kept.is_file() and not damaged:
-        return kept
+    cached = cache_folder() / file.name
+    damaged = cached.is_file() and _sha256(cached) != file.sha256
+    if cached.is_file() and not damaged:
+        return cached
     try:
         return _download(file)
-    except _Failed as failure:
+    except _DownloadFailed as failure:
         cache = "holds a damaged copy" if damaged else "does not have it"
         raise DataNotFoundError(
             f"The data file {file.name} was not found. Four ways to supply it:\n"
             "  1. pass path=, the file or a folder that holds it (not given)\n"
             f"  2. list a folder in the environment variable SZOHT_DATA, as <folder>/{file.name} "
             f"({f'not in {listed}' if listed else 'not set'})\n"
-            f"  3. put it into the cache as {kept} (which {cache})\n"
+            f"  3. put it into the cache as {cached} (which {cache})\n"
             f"  4. download it from {file.url or 'its official address'} ({failure})"
         ) from None
 
 
-def find(name: str, path: str | os.PathLike[str] | None = None) -> Path | None:
-    """Return the file ``name`` that the user supplies: the first two places of `fetch`, or None."""
+def find_local(name: str, path: str | os.PathLike[str] | None = None) -> Path | None:
+    """Return the file ``name`` at ``path`` or in ``SZOHT_DATA``, or None."""
     if name not in REGISTRY:
         known = ", ".join(sorted(REGISTRY))
         raise ParameterError(
@@ -100,7 +100,7 @@ def find(name: str, path: str | os.PathLike[str] | None = None) -> Path | None:
         )
     file = REGISTRY[name]
     if path is not None:
-        return _explicit(file, Path(path))
+        return _at_path(file, Path(path))
     listed = os.environ.get("SZOHT_DATA", "")
     folders = map(Path, filter(None, listed.split(os.pathsep)))
     return next((found for folder in folders if (found := _in_folder(file, folder))), None)
@@ -116,11 +116,11 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "szoht"
 
 
-class _Failed(Exception):  # noqa: N818  (told as one of four ways, never seen by itself)
-    """Why a download came to nothing."""
+class _DownloadFailed(Exception):  # noqa: N818  (internal: becomes part of DataNotFoundError)
+    """Why a download failed."""
 
 
-def _explicit(file: DataFile, path: Path) -> Path:
+def _at_path(file: DataFile, path: Path) -> Path:
     if path.is_file():
         return path
     found = _in_folder(file, path)
@@ -133,17 +133,17 @@ def _explicit(file: DataFile, path: Path) -> Path:
 
 
 def _in_folder(file: DataFile, folder: Path) -> Path | None:
-    places = (folder / file.name, folder / Path(file.name).name)
-    return next((place for place in places if place.is_file()), None)
+    candidates = (folder / file.name, folder / Path(file.name).name)
+    return next((path for path in candidates if path.is_file()), None)
 
 
 def _download(file: DataFile) -> Path:
     if not file.url:
-        raise _Failed("there is none")
+        raise _DownloadFailed("there is none")
     try:
         import pooch  # type: ignore[import-untyped]  # noqa: PLC0415
     except ImportError as error:
-        raise _Failed("needs the package pooch: pip install 'szoht[data]'") from error
+        raise _DownloadFailed("needs the package pooch: pip install 'szoht[data]'") from error
     target = cache_folder() / file.name
     try:
         return Path(
@@ -152,17 +152,17 @@ def _download(file: DataFile) -> Path:
                 known_hash=f"sha256:{file.sha256}",
                 fname=target.name,
                 path=target.parent,
-                downloader=pooch.HTTPDownloader(timeout=TIMEOUT),
+                downloader=pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS),
             )
         )
-    # what a download can raise is as varied as the world: sockets, proxies, checksums, disks
+    # a download can raise many kinds: sockets, proxies, checksums, disks
     except Exception as error:
-        raise _Failed(f"failed: {error}") from error
+        raise _DownloadFailed(f"failed: {error}") from error
 
 
 def _sha256(path: Path) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as stream:
-        while block := stream.read(CHUNK):
+        while block := stream.read(CHUNK_BYTES):
             digest.update(block)
     return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""The order of the rows of a table, from the dates in its first column."""
+"""Chronological order of the rows of a table, from the dates in its first column."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -10,9 +10,9 @@ import numpy as np
 from szoht.errors import DataError
 from szoht.types import Indices
 
-__all__ = ["order_of_rows"]
+__all__ = ["chronological_order"]
 
-DAYS = (
+DATE_FORMATS = (
     "%Y/%m/%d",
     "%y-%m-%d",
     "%y/%m/%d",
@@ -30,24 +30,24 @@ DAYS = (
     "%b %d, %Y",
     "%B %d, %Y",
 )
-MONTHS = ("%Y-%m", "%Y/%m", "%m/%Y", "%b %Y", "%b-%y", "%b-%Y", "%B %Y")
-TIMES = ("", " %H:%M", " %H:%M:%S")
+MONTH_FORMATS = ("%Y-%m", "%Y/%m", "%m/%Y", "%b %Y", "%b-%y", "%b-%Y", "%B %Y")
+TIME_FORMATS = ("", " %H:%M", " %H:%M:%S")
 
 Parser = Callable[[str], Any]
-"""From a label to something that can be compared; raises ValueError."""
+"""From a label to a comparable value; raises ValueError."""
 
 
-def order_of_rows(labels: Sequence[str], places: Sequence[str]) -> Indices:
-    """Return the numbers of the rows, oldest first.
+def chronological_order(labels: Sequence[str], row_names: Sequence[str]) -> Indices:
+    """Return the indices of the rows, oldest first.
 
-    Labels of which none is a date or a number say nothing of the order: the rows stay as they are.
+    If no label is a date or a number, the rows keep their order.
 
     Parameters
     ----------
     labels : sequence of str
         The first column.
-    places : sequence of str
-        What an error calls each row, such as "prices.csv, line 2".
+    row_names : sequence of str
+        Names of the rows in error messages, such as "prices.csv, line 2".
 
     Raises
     ------
@@ -57,22 +57,24 @@ def order_of_rows(labels: Sequence[str], places: Sequence[str]) -> Indices:
 
     Examples
     --------
-    >>> order_of_rows(["31.01.2024", "28.02.2024", "15.02.2024"], ["line 2", "line 3", "line 4"])
+    >>> chronological_order(["31.01.2024", "28.02.2024", "15.02.2024"], ["row 1", "row 2", "row 3"])
     array([0, 2, 1])
     """
     read = [_read(labels, parse) for parse in _parsers()]
-    longest = max(map(len, read))
-    if longest < len(labels):
-        if longest or any(_read(labels[-1:], parse) for parse in _parsers()):
-            like = "those before" if longest else "the last"
-            raise DataError(f"{places[longest]}: {labels[longest]!r} is no date like {like}.")
+    n_parsed = max(map(len, read))
+    if n_parsed < len(labels):
+        if n_parsed or any(_read(labels[-1:], parse) for parse in _parsers()):
+            like = "those before" if n_parsed else "the last"
+            raise DataError(
+                f"{row_names[n_parsed]}: {labels[n_parsed]!r} is not a date like {like}."
+            )
         return np.arange(len(labels))
     dates = [found for found in read if len(found) == len(labels)]
     order, *others = (np.argsort(_ranks(found), kind="stable") for found in dates)
-    _refuse_duplicates(dates[0], labels, places)
+    _check_unique(dates[0], labels, row_names)
     if any((other != order).any() for other in others):
         raise DataError(
-            f"{places[0]}: {labels[0]!r} and the dates below may be read as day/month or as "
+            f"{row_names[0]}: {labels[0]!r} and the dates below may be read as day/month or as "
             "month/day, and the order of the rows depends on it. Write year-month-day, such as "
             "2024-01-31."
         )
@@ -80,13 +82,13 @@ def order_of_rows(labels: Sequence[str], places: Sequence[str]) -> Indices:
 
 
 def _parsers() -> list[Parser]:
-    formats = [day + time for day in DAYS for time in TIMES] + list(MONTHS)
+    formats = [day + time for day in DATE_FORMATS for time in TIME_FORMATS] + list(MONTH_FORMATS)
     return [_iso, *(partial(_strptime, form) for form in formats), _number]
 
 
 def _iso(label: str) -> datetime:
-    moment = datetime.fromisoformat(label)
-    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+    date = datetime.fromisoformat(label)
+    return date if date.tzinfo is None else date.astimezone(UTC).replace(tzinfo=None)
 
 
 def _strptime(form: str, label: str) -> datetime:
@@ -102,7 +104,7 @@ def _number(label: str) -> float:
 
 
 def _read(labels: Sequence[str], parse: Parser) -> list[Any]:
-    """Return what the first labels mean, up to one that cannot be read."""
+    """Return the parsed labels up to the first that cannot be parsed."""
     found = []
     for label in labels:
         try:
@@ -113,16 +115,16 @@ def _read(labels: Sequence[str], parse: Parser) -> list[Any]:
 
 
 def _ranks(dates: Sequence[Any]) -> list[int]:
-    place = {date: rank for rank, date in enumerate(sorted(set(dates)))}
-    return [place[date] for date in dates]
+    ranks = {date: rank for rank, date in enumerate(sorted(set(dates)))}
+    return [ranks[date] for date in dates]
 
 
-def _refuse_duplicates(dates: Sequence[Any], labels: Sequence[str], places: Sequence[str]) -> None:
+def _check_unique(dates: Sequence[Any], labels: Sequence[str], row_names: Sequence[str]) -> None:
     first: dict[Any, int] = {}
     for row, date in enumerate(dates):
         if date in first:
             raise DataError(
-                f"{places[row]}: the date {labels[row]!r} is also that of {places[first[date]]}. "
-                "Drop one of the two."
+                f"{row_names[row]}: the date {labels[row]!r} is also that of "
+                f"{row_names[first[date]]}. Drop one of the two."
             )
         first[date] = row

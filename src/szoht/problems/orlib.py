@@ -2,7 +2,7 @@
 
 All ten files are part of the package as ``orlib.npz``, whose integers count units of the last
 printed digit: nothing is downloaded, and the numbers are those of the files to the last bit.
-``orlib.LICENSE`` names their source and licence.
+``orlib.LICENSE`` names their source and license.
 """
 
 import os
@@ -14,7 +14,7 @@ import numpy as np
 from szoht.core.validation import check_choice, frozen
 from szoht.errors import DataError
 from szoht.problems.assets import Assets
-from szoht.problems.data import DataFile, find, register
+from szoht.problems.data import DataFile, find_local, register
 from szoht.types import Vector
 
 __all__ = ["CITATION", "NAMES", "load_frontier", "load_market", "read_market"]
@@ -28,9 +28,9 @@ CITATION = (
 NAMES = ("port1", "port2", "port3", "port4", "port5")
 """Hang Seng, DAX 100, FTSE 100, S&P 100 and Nikkei 225; weekly, March 1992 to September 1997."""
 
-_ADDRESS = "http://people.brunel.ac.uk/~mastjjb/jeb/orlib/files/"
+_BASE_URL = "http://people.brunel.ac.uk/~mastjjb/jeb/orlib/files/"
 
-_FILES = {
+_DATA_FILES = {
     "port1": ("8c570897a400635625fe14eb9a0868aebc6621586674a690493b085850f87886", 7713),
     "port2": ("00c7149e139cd0c6cf622515b7aa8691d67a0b98b1262984728c1104218cb720", 55668),
     "port3": ("fa04c266f3477c8758e81750ccfd810b467e7a03d8e58246fa8df4c6fc39468c", 60877),
@@ -45,18 +45,18 @@ _FILES = {
 
 register(
     *(
-        DataFile(name=f"orlib/{name}.txt", url=f"{_ADDRESS}{name}.txt", sha256=digest, size=size)
-        for name, (digest, size) in _FILES.items()
+        DataFile(name=f"orlib/{name}.txt", url=f"{_BASE_URL}{name}.txt", sha256=digest, size=size)
+        for name, (digest, size) in _DATA_FILES.items()
     )
 )
 
-PACKED = Path(__file__).with_name("orlib.npz")
+BUNDLED_FILE = Path(__file__).with_name("orlib.npz")
 """For ``port1``: ``mean``, ``deviation``, ``correlation`` (above the diagonal), ``frontier``."""
 
 DECIMALS, FRONTIER_DECIMALS = 6, 10
 
-ROUNDING = 1e-6
-"""The files have six decimals: eigenvalues above minus this times d may be rounding."""
+EIGENVALUE_TOLERANCE = 1e-6
+"""The files have six decimals, so eigenvalues above minus this times d count as zero."""
 
 
 def load_market(name: str, path: str | os.PathLike[str] | None = None) -> Assets:
@@ -66,11 +66,11 @@ def load_market(name: str, path: str | os.PathLike[str] | None = None) -> Assets
     folder of ``SZOHT_DATA`` that has the file, else from the package itself.
     """
     check_choice("name", name, NAMES)
-    file = find(f"orlib/{name}.txt", path)
+    file = find_local(f"orlib/{name}.txt", path)
     if file is not None:
         return read_market(file)
     mean, deviation, pairs = (
-        _packed(name, what) / 10**DECIMALS for what in ("mean", "deviation", "correlation")
+        _bundled(name, what) / 10**DECIMALS for what in ("mean", "deviation", "correlation")
     )
     correlation = np.eye(len(mean))
     above = np.triu_indices(len(mean), 1)
@@ -85,15 +85,15 @@ def load_frontier(name: str, path: str | os.PathLike[str] | None = None) -> Vect
     numbers are found as those of `load_market`.
     """
     check_choice("name", name, NAMES)
-    file = find(f"orlib/portef{name[-1]}.txt", path)
+    file = find_local(f"orlib/portef{name[-1]}.txt", path)
     if file is None:
-        return frozen(_packed(name, "frontier").cumsum(axis=0) / 10**FRONTIER_DECIMALS)
+        return frozen(_bundled(name, "frontier").cumsum(axis=0) / 10**FRONTIER_DECIMALS)
     rows = [_numbers(file, line, text, ("return", "variance")) for line, text in _lines(file)]
     return frozen(np.array(rows))
 
 
-def _packed(name: str, what: str) -> Vector:
-    with np.load(PACKED) as arrays:
+def _bundled(name: str, what: str) -> Vector:
+    with np.load(BUNDLED_FILE) as arrays:
         numbers: Vector = arrays[f"{name}_{what}"]
     return numbers
 
@@ -131,7 +131,7 @@ def read_market(file: str | os.PathLike[str]) -> Assets:
 
 
 def _lines(file: Path) -> Iterator[tuple[int, str]]:
-    """Give the lines that are not blank, with their numbers from 1."""
+    """Return the non-blank lines, with their numbers from 1."""
     text = file.read_text(encoding="ascii", errors="replace")
     return ((i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip())
 
@@ -168,11 +168,11 @@ def _moments(file: Path, lines: Iterator[tuple[int, str]], i: int, n: int) -> li
     return [mean, deviation]
 
 
-def _next(file: Path, lines: Iterator[tuple[int, str]], wanted: str) -> tuple[int, str]:
+def _next(file: Path, lines: Iterator[tuple[int, str]], expected: str) -> tuple[int, str]:
     found = next(lines, None)
     if found is None:
         last = max((line for line, _ in _lines(file)), default=0)
-        raise DataError(f"{file} is truncated: it ends at line {last}, before {wanted}.")
+        raise DataError(f"{file} is truncated: it ends at line {last}, before {expected}.")
     return found
 
 
@@ -213,16 +213,16 @@ def _pair(file: Path, line: int, text: str, n: int) -> tuple[int, int, float]:
 
 
 def _check_semidefinite(file: Path, correlation: Vector, where: dict[tuple[int, int], int]) -> None:
-    """Raise if an eigenvalue is negative, and name the entry that does most to make it so."""
+    """Raise if an eigenvalue is negative, and name the entry that contributes most to it."""
     values, vectors = np.linalg.eigh(correlation)
-    if values[0] >= -ROUNDING * len(correlation):
+    if values[0] >= -EIGENVALUE_TOLERANCE * len(correlation):
         return
     # z'Rz < 0 is the sum over all entries; that off the diagonal which is most negative
     z = vectors[:, 0]
-    share = np.triu(correlation * np.outer(z, z), 1)
-    i, j = (int(place) for place in np.unravel_index(np.argmin(share), share.shape))
+    contributions = np.triu(correlation * np.outer(z, z), 1)
+    i, j = (int(index) for index in np.unravel_index(np.argmin(contributions), contributions.shape))
     raise DataError(
         f"{file}, line {where[i, j]}: the correlations are not positive semidefinite (least "
         f"eigenvalue {values[0]:.3g}), so no returns can have them; that of assets {i + 1} and "
-        f"{j + 1}, {correlation[i, j]:g}, does most to break it."
+        f"{j + 1}, {correlation[i, j]:g}, contributes most."
     )

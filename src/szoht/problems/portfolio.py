@@ -1,4 +1,4 @@
-"""Portfolios of few assets: the paper's task, and the same tool for anybody's returns."""
+"""Cardinality-constrained portfolios: the paper's task, and the same for any returns."""
 
 import json
 import os
@@ -15,11 +15,17 @@ from szoht.core.validation import check_choice, check_integer, check_real, check
 from szoht.errors import DataError, ParameterError
 from szoht.operators import Operator, Sparse, SparseBox, SparseSimplex
 from szoht.problems import orlib
-from szoht.problems.assets import Assets, from_returns, shrunk
+from szoht.problems.assets import Assets, from_returns, shrink_covariance
 from szoht.problems.base import Problem
-from szoht.problems.criteria import Convex, Criterion, Raw, Risk
-from szoht.problems.objectives import OBJECTIVES, Choice, ObjectiveName, criterion_of, measure_of
-from szoht.problems.supports import on_supports
+from szoht.problems.exact_weights import optimal_weights
+from szoht.problems.portfolio_forms import ConvexForm, Criterion, RawForm, Risk
+from szoht.problems.portfolio_objectives import (
+    OBJECTIVES,
+    ObjectiveName,
+    ObjectiveOptions,
+    build_criterion,
+    risk_measure,
+)
 from szoht.types import Indices, Vector
 
 __all__ = ["Form", "Portfolio", "portfolio"]
@@ -27,7 +33,7 @@ __all__ = ["Form", "Portfolio", "portfolio"]
 Form: TypeAlias = Literal["convex", "raw"]
 
 PAPER_RETURN = {"port5": (1e-3, 1e-3)}
-"""The wanted return and the weight of a shortfall; (0.1, 10) for all others."""
+"""The target return and the weight of a shortfall; (0.1, 10) for all others."""
 
 PAPER_SETTINGS = {
     "port4": {"q": 10, "support_size": 10, "mu": 0.015, "step_size": 0.015},
@@ -43,9 +49,9 @@ class Portfolio(Problem):
     Parameters
     ----------
     assets : Assets
-        Names, mean returns, covariance, and the returns if they are known.
+        Names, mean returns, covariance, and the returns if available.
     criterion : Criterion
-        What is minimised over weights.
+        The function of the weights that is minimized.
     measure : Criterion
         The squared risk alone, without return or shortfall: variance, squared CVaR or squared
         tracking error.
@@ -56,20 +62,20 @@ class Portfolio(Problem):
     measure: Risk
 
     def weights(self, x: object) -> Vector:
-        """Return the portfolio x / sum(x) that a solution stands for."""
+        """Return the portfolio weights x / sum(x) of a solution."""
         point = check_vector("x", x, size=self.dimension)
         total = float(point.sum())
         if total == 0.0:
-            raise ParameterError("`x` must not sum to 0: it stands for no portfolio.")
+            raise ParameterError("`x` must not sum to 0: it has no portfolio weights.")
         return frozen(point / total)
 
     def value(self, weights: Vector) -> float:
-        """Return the criterion at weights that sum to 1, whatever the form of the objective."""
-        return float(self.criterion.of(weights))
+        """Return the criterion at weights that sum to 1, for either form of the objective."""
+        return float(self.criterion.value_at(weights))
 
     def risk(self, weights: Vector) -> float:
         """Return the risk per period: volatility, or CVaR, or tracking error."""
-        return float(np.sqrt(max(float(self.measure.squared(weights)), 0.0)))
+        return float(np.sqrt(max(float(self.measure.squared_risk(weights)), 0.0)))
 
     def expected_return(self, weights: Vector) -> float:
         """Return the mean return per period."""
@@ -99,8 +105,8 @@ def portfolio(
     - "paper": :math:`w'Cw/2 + \lambda \min(m'w - r, 0)^2`
     - "minimum_variance": :math:`w'Cw`
     - "mean_variance": :math:`\gamma/2\, w'Cw - m'w`
-    - "cvar": the squared conditional value at risk, the mean loss in the worst share 1 - level of
-      all periods; of normal returns where only moments are known
+    - "cvar": the squared conditional value at risk, the mean loss in the worst fraction 1 - level
+      of all periods; for normal returns if only moments are known
     - "tracking_error": the mean squared difference from a benchmark's returns
 
     and a ``target_return`` r adds :math:`\lambda \min(m'w - r, 0)^2` to any of them.
@@ -116,25 +122,25 @@ def portfolio(
         One of the five.
     form : {"convex", "raw"}
         "raw" is the criterion at x / sum(x), as in the paper: undefined at sum(x) = 0 and constant
-        along rays. "convex" is a function with the same minimisers up to length that is finite
-        and convex everywhere; see `szoht.problems.criteria`. `Portfolio.weights` turns solutions
-        of either into weights.
+        along rays. "convex" is a function with the same minimizers up to scaling that is finite
+        and convex everywhere; see `szoht.problems.portfolio_forms`. `Portfolio.weights` converts
+        solutions of either form to weights.
     long_only : bool
         Allow no negative weight.
     target_return, return_weight : float, optional
         r and lambda. For "paper" 0.1 and 10, for port5 1e-3 and 1e-3, by default; for the others
-        no target, and a weight that makes the shortfall a few thousandths of the spread
+        no target, and a weight that makes the shortfall a few thousandths of the range
         of the mean returns.
     risk_aversion : float > 0
         gamma of "mean_variance".
     level : float in (0, 1)
-        Of "cvar".
+        Confidence level of "cvar".
     benchmark : array of shape (T,) or (d,), or str, optional
         For "tracking_error": the benchmark's returns, or its weights on the assets, or the name of
-        the asset to track, which is then not available to invest in. By default all
+        the asset to track, which is then excluded from the assets. By default all
         assets with equal weights.
     shrinkage : float in [0, 1]
-        Share of the identity mixed into the covariance; for few periods and many assets.
+        Weight of the identity in the shrunk covariance; for few periods and many assets.
     path : path, optional
         Where "port1" to "port5" is: the file, or a folder that holds it.
     rng : None, int, Generator or SeedSequence
@@ -159,32 +165,32 @@ def portfolio(
     check_choice("objective", objective, OBJECTIVES)
     check_choice("form", form, ("convex", "raw"))
     assets, name = _assets(source, path)
-    assets = shrunk(assets, shrinkage)
-    followed = benchmark
+    assets = shrink_covariance(assets, shrinkage)
+    tracked = benchmark
     if isinstance(benchmark, str):
-        assets, followed = _without(assets, benchmark)
+        assets, tracked = _split_benchmark(assets, benchmark)
     d = assets.mean.size
     check_integer("k", k, low=1, high=d, high_name="d")
     start = _start(d, k, rng)
-    target, weight = _wanted(objective, name, target_return, return_weight)
-    choice = Choice(
+    target, weight = _return_target(objective, name, target_return, return_weight)
+    options = ObjectiveOptions(
         objective=objective,
         target_return=target,
         return_weight=weight,
         risk_aversion=risk_aversion,
         level=level,
-        benchmark=followed,
+        benchmark=tracked,
     )
-    measure = measure_of(choice, assets)
-    criterion = criterion_of(choice, assets, measure, start)
-    shape = (
-        Raw(criterion=criterion)
+    measure = risk_measure(options, assets)
+    criterion = build_criterion(options, assets, measure, start)
+    form_ = (
+        RawForm(criterion=criterion)
         if form == "raw"
-        else Convex(criterion=criterion, unit=float(criterion.squared(start)))
+        else ConvexForm(criterion=criterion, unit=float(criterion.squared_risk(start)))
     )
     problem = Portfolio(
         name=f"{name or 'portfolio'}-{objective}-k{k}",
-        objective=shape.objective,
+        objective=form_.objective,
         x0=start,
         k=k,
         constraint=_constraint(k, long_only, form),
@@ -198,8 +204,8 @@ def portfolio(
         measure=measure,
     )
     known = objective == "paper" and not long_only and shrinkage == 0
-    if known and (target, weight) == _wanted("paper", name, None, None):
-        return _with_best(problem, shape, name)
+    if known and (target, weight) == _return_target("paper", name, None, None):
+        return _with_best(problem, form_, name)
     return problem
 
 
@@ -209,9 +215,7 @@ def _assets(source: object, path: str | os.PathLike[str] | None) -> tuple[Assets
     if isinstance(source, str) and source in orlib.NAMES:
         return orlib.load_market(source, path), source
     if path is not None:
-        raise ParameterError(
-            f"`path` says where one of {', '.join(orlib.NAMES)} is; got source={source!r}."
-        )
+        raise ParameterError(f"`path` is only for {', '.join(orlib.NAMES)}; got source={source!r}.")
     if isinstance(source, str | os.PathLike):
         file = Path(source)
         if not file.is_file():
@@ -223,15 +227,15 @@ def _assets(source: object, path: str | os.PathLike[str] | None) -> tuple[Assets
     return from_returns(source), ""
 
 
-def _without(assets: Assets, name: str) -> tuple[Assets, Vector]:
-    """Take one asset out, to be followed by the others; return its returns."""
+def _split_benchmark(assets: Assets, name: str) -> tuple[Assets, Vector]:
+    """Remove the benchmark from the assets; return the rest and its returns."""
     if name not in assets.names or assets.returns is None:
         raise ParameterError(
             f"`benchmark` must name a column of the returns; got {name!r}, and the columns are "
             f"{', '.join(assets.names) if assets.returns is not None else 'unknown'}."
         )
-    place = assets.names.index(name)
-    rest = np.delete(np.arange(len(assets.names)), place)
+    index = assets.names.index(name)
+    rest = np.delete(np.arange(len(assets.names)), index)
     kept = replace(
         assets,
         names=tuple(assets.names[i] for i in rest),
@@ -239,30 +243,30 @@ def _without(assets: Assets, name: str) -> tuple[Assets, Vector]:
         covariance=assets.covariance[np.ix_(rest, rest)],
         returns=assets.returns[:, rest],
     )
-    return kept, assets.returns[:, place]
+    return kept, assets.returns[:, index]
 
 
 def _start(d: int, k: int, rng: Any) -> Vector:
     x0 = np.zeros(d)
     if rng is None:
-        places = np.linspace(0, d - 1, k).astype(int)
+        support = np.linspace(0, d - 1, k).astype(int)
     else:
         generator = (
             rng if isinstance(rng, np.random.Generator) else np.random.default_rng(as_seed(rng))
         )
-        places = generator.choice(d, size=k, replace=False)
-    x0[places] = 1.0 / k
+        support = generator.choice(d, size=k, replace=False)
+    x0[support] = 1.0 / k
     return x0
 
 
-def _wanted(
+def _return_target(
     objective: str, name: str, target: float | None, weight: float | None
 ) -> tuple[float | None, float | None]:
-    """Return r and lambda, with the paper's where they are its own."""
+    """Return the target return r and its weight lambda; for "paper", with its defaults."""
     if objective == "paper":
-        usual = PAPER_RETURN.get(name, (0.1, 10.0))
-        target = usual[0] if target is None else target
-        weight = usual[1] if weight is None else weight
+        defaults = PAPER_RETURN.get(name, (0.1, 10.0))
+        target = defaults[0] if target is None else target
+        weight = defaults[1] if weight is None else weight
     if target is None:
         if weight is not None:
             raise ParameterError("`return_weight` needs a `target_return`; got none.")
@@ -274,23 +278,23 @@ def _wanted(
 
 
 def _constraint(k: int, long_only: bool, form: str) -> Operator:
-    """Return the cone on which the convex form works, or weights themselves for the raw one."""
+    """Return the constraint: a cone for the convex form, the simplex for the raw one."""
     if not long_only:
         return Sparse(k)
     return SparseBox(k, low=0.0, high=np.inf) if form == "convex" else SparseSimplex(k)
 
 
-def _with_best(problem: Portfolio, shape: Raw | Convex, name: str) -> Portfolio:
-    """Add the best portfolio known, if the paper's objective was searched at this size."""
+def _with_best(problem: Portfolio, form_: RawForm | ConvexForm, name: str) -> Portfolio:
+    """Add the best known portfolio, if there is one for this market and k."""
     found = _optima().get(f"{name}-k{problem.k}")
     if found is None:
         return problem
     support: Indices = np.array(found["support"], dtype=np.intp)
     weights = np.zeros(problem.dimension)
-    weights[support] = on_supports(problem.criterion, support[None])[1][0]
-    best_x = shape.at_best_length(weights) if isinstance(shape, Convex) else weights
+    weights[support] = optimal_weights(problem.criterion, support[None])[1][0]
+    best_x = form_.scale_to_minimum(weights) if isinstance(form_, ConvexForm) else weights
     return replace(
-        problem, best=shape.value(best_x), best_x=best_x, best_source=str(found["certificate"])
+        problem, best=form_.value(best_x), best_x=best_x, best_source=str(found["certificate"])
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from szoht.errors import DataError, DataWarning, warn
 from szoht.problems.assets import Assets, check_table, from_returns
-from szoht.problems.dates import order_of_rows
+from szoht.problems.dates import chronological_order
 from szoht.types import Indices, Vector
 
 __all__ = ["read_prices", "read_returns"]
@@ -35,7 +35,7 @@ def read_prices(file: str | os.PathLike[str]) -> Assets:
         row, column = np.argwhere(~(prices > 0))[0]
         raise DataError(
             f"{file}, line {lines[row]}: prices must be positive; that of {names[column]!r} is "
-            f"{prices[row, column]:g}. If the file holds returns already, say so (--returns)."
+            f"{prices[row, column]:g}. If these are returns, use `read_returns` (--returns)."
         )
     if len(prices) < 3:  # noqa: PLR2004
         raise DataError(
@@ -88,14 +88,14 @@ def _read(file: Path) -> tuple[list[str], list[int], Vector]:
 
 
 def _separator(text: str) -> str:
-    """Return the character that makes most columns of the first line that is not blank."""
+    """Return the separator that gives the most columns in the first non-blank line."""
     first = next((line for line in text.splitlines() if line.strip()), "")
-    return max(SEPARATORS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
+    return max(SEPARATORS, key=lambda char: len(next(csv.reader([first], delimiter=char), [])))
 
 
 def _order(file: Path, lines: list[int], labels: list[str]) -> Indices:
-    """Return the rows from the oldest to the newest, and say so if that is not how they come."""
-    order = order_of_rows(labels, [f"{file}, line {line}" for line in lines])
+    """Return the chronological order of the rows, with a warning if they are not sorted."""
+    order = chronological_order(labels, [f"{file}, line {line}" for line in lines])
     descending = (np.diff(order) < 0).all()
     if (np.diff(order) < 0).any():
         found = "newest first" if descending else "not in the order of their dates"

@@ -1,4 +1,4 @@
-"""The paper's synthetic quadratics, as printed and as its figures have them."""
+"""The paper's synthetic quadratics, as printed and as in its figures."""
 
 from dataclasses import dataclass
 
@@ -22,40 +22,40 @@ VERSIONS = ("corrected", "paper")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Separable:
-    """f(x) = 1/2 sum_i a_i (x_i - b_i)^2, with every power that `Objective` knows."""
+class SeparableQuadratic:
+    """f(x) = 1/2 sum_i a_i (x_i - b_i)^2, with every capability of `Objective`."""
 
     curvature: Vector
-    centre: Vector
+    center: Vector
 
     def value(self, x: Vector, sample: Sample = None) -> float:
         """Return f(x)."""
         del sample
-        residual = x - self.centre
+        residual = x - self.center
         return 0.5 * float((self.curvature * residual) @ residual)
 
     def values(self, points: Vector, sample: Sample = None) -> Vector:
         """Return f at each row."""
         del sample
-        residual = points - self.centre
+        residual = points - self.center
         values: Vector = 0.5 * (residual * residual) @ self.curvature
         return values
 
     def along(self, x: Vector, indices: Indices, offsets: Vector, sample: Sample = None) -> Vector:
         """Return f at x plus sparse offsets, in O(d + m s) instead of O(m d)."""
         slope = self.gradient(x)
-        moved = offsets * (slope[indices] + 0.5 * self.curvature[indices] * offsets)
-        values: Vector = self.value(x, sample) + moved.sum(axis=1)
+        changes = offsets * (slope[indices] + 0.5 * self.curvature[indices] * offsets)
+        values: Vector = self.value(x, sample) + changes.sum(axis=1)
         return values
 
     def gradient(self, x: Vector, sample: Sample = None) -> Vector:
         """Return the gradient."""
         del sample
-        return self.curvature * (x - self.centre)
+        return self.curvature * (x - self.center)
 
     @property
     def objective(self) -> Objective:
-        """The function with its powers."""
+        """The function with its capabilities."""
         return Objective(
             value=self.value, values=self.values, along=self.along, gradient=self.gradient
         )
@@ -80,8 +80,8 @@ def quadratic(
     version : {"corrected", "paper"}
         As the text prints it, the last entries of y are 1, 1/2, ..., 1/k_star (f = 0.732 at the
         start, where the figure shows 1.10), and the start, 1/d on the first d - k_star
-        coordinates, is not sparse. Corrected, they are regularly spaced, as the text says
-        in words, and the start is 0.
+        coordinates, is not sparse. Corrected, they are evenly spaced, as the text
+        says, and the start is 0.
 
     Returns
     -------
@@ -98,15 +98,15 @@ def quadratic(
     check_integer("d", d, low=2)
     check_integer("k_star", k_star, low=1, high=d - 1, high_name="d - 1")
     check_choice("version", version, VERSIONS)
-    room = 2 * 500 + k_star <= d
-    kept = (500 if room else k_star) if k is None else k
+    fits = 2 * 500 + k_star <= d
+    kept = (500 if fits else k_star) if k is None else k
     check_integer("k", kept, low=k_star, high=d, high_name="d")
     steps = np.arange(1, k_star + 1)
     y, x0 = np.zeros(d), np.zeros(d)
     y[-k_star:] = steps / k_star if version == "corrected" else 1.0 / steps
     if version == "paper":
         x0[:-k_star] = 1.0 / d
-    function = Separable(curvature=frozen(np.ones(d)), centre=frozen(y))
+    function = SeparableQuadratic(curvature=frozen(np.ones(d)), center=frozen(y))
     return Problem(
         name=f"quadratic-d{d}-{version}",
         objective=function.objective,
@@ -115,7 +115,7 @@ def quadratic(
         constants={"smoothness": 1.0, "convexity": 1.0, "k_star": k_star},
         best=0.0,
         best_x=y,
-        best_source="analytic: the minimiser is sparse",
+        best_source="analytic: the minimizer is sparse",
         settings={
             "q": 2 * (2 * kept + k_star + 2),
             "support_size": d,
@@ -174,11 +174,11 @@ def sensitivity(
     size = 2 * kept + k_star
     index = np.arange(1, d + 1)  # 1-based, as in the paper
     a = (index >= d - size).astype(float)
-    wide = min(70 * k_star, d)
-    where = index > d - wide if version == "corrected" else index <= d - wide
-    b = np.where(where, index / (100 * d), 0.0)
+    width = min(70 * k_star, d)
+    mask = index > d - width if version == "corrected" else index <= d - width
+    b = np.where(mask, index / (100 * d), 0.0)
     reference = np.where(index > d - k_star, index / d, 0.0)
-    function = Separable(curvature=frozen(a), centre=frozen(b))
+    function = SeparableQuadratic(curvature=frozen(a), center=frozen(b))
     best_x = Sparse(kept).prox(a * b, 1.0)  # separable: the k largest a_i b_i^2
     setting = Setting(d=d, k=kept, k_star=k_star, q=q, support_size=d)
     step = step_size(setting, Regularity(smoothness=1.0, convexity=1.0))

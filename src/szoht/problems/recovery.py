@@ -1,4 +1,4 @@
-"""Sparse models from random designs: few coefficients explain what was observed."""
+"""Sparse regression and classification problems with random designs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,41 +15,51 @@ from szoht.errors import ParameterError
 from szoht.problems.base import Problem
 from szoht.types import Sample, Vector
 
-__all__ = ["LOSSES", "STEP_LOSSES", "Loss", "LossName", "Model", "coefficients", "recovery"]
+__all__ = [
+    "LOSSES",
+    "STEP_LOSSES",
+    "LinearModel",
+    "Loss",
+    "LossName",
+    "coefficients",
+    "recovery",
+]
 
 LossName: TypeAlias = Literal["squares", "absolute", "logistic", "poisson", "errors", "auc"]
 
 Rng: TypeAlias = int | np.random.Generator | np.random.SeedSequence | None
 
 
-def _squares(eta: Vector, seen: Vector) -> Vector:
-    return _mean(0.5 * (eta - seen) ** 2)
+def _squares(eta: Vector, observations: Vector) -> Vector:
+    return _mean(0.5 * (eta - observations) ** 2)
 
 
-def _absolute(eta: Vector, seen: Vector) -> Vector:
-    return _mean(np.abs(eta - seen))
+def _absolute(eta: Vector, observations: Vector) -> Vector:
+    return _mean(np.abs(eta - observations))
 
 
-def _logistic(eta: Vector, seen: Vector) -> Vector:
-    return _mean(np.logaddexp(0.0, -seen * eta))
+def _logistic(eta: Vector, observations: Vector) -> Vector:
+    return _mean(np.logaddexp(0.0, -observations * eta))
 
 
-def _poisson(eta: Vector, seen: Vector) -> Vector:
-    return _mean(np.exp(np.minimum(eta, LARGEST)) - seen * eta)
+def _poisson(eta: Vector, observations: Vector) -> Vector:
+    return _mean(np.exp(np.minimum(eta, MAX_LOG_RATE)) - observations * eta)
 
 
-def _errors(eta: Vector, seen: Vector) -> Vector:
-    return _mean(seen * eta <= 0.0)
+def _errors(eta: Vector, observations: Vector) -> Vector:
+    return _mean(observations * eta <= 0.0)
 
 
-def _auc(eta: Vector, seen: Vector) -> Vector:
-    """Return 1 - AUC, the share of pairs in the wrong order; ties count one half."""
-    rows = eta.reshape(-1, seen.size)
-    return np.array([_disorder(row, seen) for row in rows]).reshape(eta.shape[:-1])
+def _auc(eta: Vector, observations: Vector) -> Vector:
+    """Return 1 - AUC, the fraction of misordered pairs; ties count one half."""
+    rows = eta.reshape(-1, observations.size)
+    return np.array([_misordered_fraction(row, observations) for row in rows]).reshape(
+        eta.shape[:-1]
+    )
 
 
-def _disorder(eta: Vector, seen: Vector) -> float:
-    positive, negative = eta[seen > 0], np.sort(eta[seen < 0])
+def _misordered_fraction(eta: Vector, observations: Vector) -> float:
+    positive, negative = eta[observations > 0], np.sort(eta[observations < 0])
     below = np.searchsorted(negative, positive, "left") + np.searchsorted(
         negative, positive, "right"
     )
@@ -61,11 +71,11 @@ def _mean(losses: Vector | np.ndarray) -> Vector:
     return means
 
 
-LARGEST = 30.0
-"""Rates above exp(30) are as bad as rates get."""
+MAX_LOG_RATE = 30.0
+"""Linear predictors of rates are clipped here, against overflow."""
 
 Loss: TypeAlias = Callable[[Vector, Vector], Vector]
-"""From linear predictors, shape (..., n), and what was seen to mean losses, shape (...)."""
+"""From linear predictors, shape (..., n), and observations to mean losses, shape (...)."""
 
 LOSSES: dict[str, Loss] = {
     "squares": _squares,
@@ -77,12 +87,12 @@ LOSSES: dict[str, Loss] = {
 }
 
 STEP_LOSSES = ("errors", "auc")
-"""Piecewise constant, and constant along rays: no gradient, and 0 says nothing."""
+"""Piecewise constant, and constant along rays: no gradient, and 0 is not a useful start."""
 
-_SLOPES: dict[str, Loss] = {
-    "squares": lambda eta, seen: eta - seen,
-    "logistic": lambda eta, seen: -seen * expit(-seen * eta),
-    "poisson": lambda eta, seen: np.exp(np.minimum(eta, LARGEST)) - seen,
+_DERIVATIVES: dict[str, Loss] = {
+    "squares": lambda eta, observations: eta - observations,
+    "logistic": lambda eta, observations: -observations * expit(-observations * eta),
+    "poisson": lambda eta, observations: np.exp(np.minimum(eta, MAX_LOG_RATE)) - observations,
 }
 
 _CURVATURES = {"squares": 1.0, "logistic": 0.25}
@@ -90,17 +100,17 @@ _CURVATURES = {"squares": 1.0, "logistic": 0.25}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Model:
+class LinearModel:
     """f(x) = mean_i loss(a_i'x, b_i) + ridge/2 |x|^2 over the rows a_i of a design.
 
     Parameters
     ----------
     design : array of shape (n, d)
         The rows a_i.
-    seen : array of shape (n,)
+    observations : array of shape (n,)
         The observations b_i.
-    truth : array of shape (d,)
-        The coefficients behind them.
+    true_coefficients : array of shape (d,)
+        The coefficients that generated the observations.
     loss : str
         A name in `LOSSES`.
     ridge : float >= 0
@@ -108,34 +118,36 @@ class Model:
     """
 
     design: Vector
-    seen: Vector
-    truth: Vector
+    observations: Vector
+    true_coefficients: Vector
     loss: str
     ridge: float = 0.0
 
     def value(self, x: Vector, sample: Sample = None) -> float:
         """Return f(x), over the rows in ``sample`` if it is given."""
-        design, seen = self._rows(sample)
-        loss = float(LOSSES[self.loss](design @ x, seen))
+        design, observations = self._rows(sample)
+        loss = float(LOSSES[self.loss](design @ x, observations))
         return loss + 0.5 * self.ridge * float(x @ x)
 
     def values(self, points: Vector, sample: Sample = None) -> Vector:
         """Return f at each row of ``points``."""
-        design, seen = self._rows(sample)
-        losses = LOSSES[self.loss](points @ design.T, seen)
+        design, observations = self._rows(sample)
+        losses = LOSSES[self.loss](points @ design.T, observations)
         values: Vector = losses + 0.5 * self.ridge * (points**2).sum(axis=1)
         return values
 
     def gradient(self, x: Vector, sample: Sample = None) -> Vector:
         """Return the gradient of a smooth loss."""
-        design, seen = self._rows(sample)
-        slopes: Vector = design.T @ _SLOPES[self.loss](design @ x, seen) / seen.size
+        design, observations = self._rows(sample)
+        slopes: Vector = (
+            design.T @ _DERIVATIVES[self.loss](design @ x, observations) / observations.size
+        )
         return slopes + self.ridge * x
 
     def _rows(self, sample: Sample) -> tuple[Vector, Vector]:
         if sample is None:
-            return self.design, self.seen
-        return self.design[sample], self.seen[sample]
+            return self.design, self.observations
+        return self.design[sample], self.observations[sample]
 
 
 def recovery(
@@ -150,12 +162,12 @@ def recovery(
     finite_sum: bool = False,
     rng: Rng = 0,
 ) -> Problem:
-    r"""Return a sparse regression or classification problem with a known model behind it.
+    r"""Return a sparse regression or classification problem that a known sparse model generated.
 
     .. math:: f(x) = \frac1n \sum_{i=1}^n \ell(a_i^\top x, b_i) + \frac{ridge}{2} \|x\|^2
 
     The rows a_i are normal with covariance correlation^|i-j|. The model has k_star coefficients
-    at random places, of random sign and magnitude in [0.5, 1.5] ([0.2, 0.6] for counts).
+    at random positions, of random sign and magnitude in [0.5, 1.5] ([0.2, 0.6] for counts).
 
     Parameters
     ----------
@@ -166,22 +178,22 @@ def recovery(
         "auc" that of a_i'x before its sign is taken, relative to its own spread. Classes of
         "logistic" and counts of "poisson" are random by themselves and ignore it.
     correlation : float in [0, 1)
-        Between neighbouring columns.
+        Between neighboring columns.
     loss : {"squares", "absolute", "logistic", "poisson", "errors", "auc"}
-        ``(eta-b)^2/2``, ``|eta-b|``, ``log(1+exp(-b eta))``, ``exp(eta)-b eta``, the share of wrong
-        signs, and 1 - AUC. The last two have no gradient; they start from 1/k_star on the first
-        k_star coordinates, since they are constant along rays.
+        ``(eta-b)^2/2``, ``|eta-b|``, ``log(1+exp(-b eta))``, ``exp(eta)-b eta``, the fraction of
+        wrong signs, and 1 - AUC. The last two have no gradient; they start from 1/k_star on the
+        first k_star coordinates, since they are constant along rays.
     ridge : float >= 0
         Weight of the squared norm.
     finite_sum : bool
-        Offer f as a mean over its n rows, for methods that sample them. Not for "auc".
+        State f as a mean over its n rows, for methods that sample them. Not for "auc".
     rng : None, int, Generator or SeedSequence
-        Decides the design, the model and the observations.
+        Random seed of the design, the model and the observations.
 
     Returns
     -------
     Problem
-        ``best`` is the least value found on the support of the model, which is not always the
+        ``best`` is the smallest value found on the support of the model, which is not always the
         best support; ``constants`` has the smoothness where it is known and ``noise``.
 
     Examples
@@ -205,16 +217,20 @@ def recovery(
         raise ParameterError("`finite_sum` needs a loss that is a mean over rows; got loss='auc'.")
     generator = _generator(rng)
     low, high = (0.2, 0.6) if loss == "poisson" else (0.5, 1.5)
-    truth = coefficients(generator, d, k_star, low, high)
+    true_coefficients = coefficients(generator, d, k_star, low, high)
     design = _design(generator, n, d, correlation)
-    seen = _observed(generator, design @ truth, noise, loss)
-    model = Model(
-        design=frozen(design), seen=frozen(seen), truth=frozen(truth), loss=loss, ridge=ridge
+    observations = _observe(generator, design @ true_coefficients, noise, loss)
+    model = LinearModel(
+        design=frozen(design),
+        observations=frozen(observations),
+        true_coefficients=frozen(true_coefficients),
+        loss=loss,
+        ridge=ridge,
     )
     x0 = np.zeros(d)
     if loss in STEP_LOSSES:
         x0[:k_star] = 1.0 / k_star
-    best_x = _refitted(model)
+    best_x = _refit(model)
     return Problem(
         name=f"recovery-{loss}-n{n}-d{d}-k{k_star}",
         objective=_objective(model, n if finite_sum else None),
@@ -223,8 +239,8 @@ def recovery(
         constants={"noise": noise, "k_star": k_star, **_smoothness(model)},
         best=model.value(best_x),
         best_x=best_x,
-        best_source="best known: minimised over the support of the model that made the data",
-        reference=model.truth,
+        best_source="best known: minimized over the support of the model that generated the data",
+        reference=model.true_coefficients,
         citation="Synthetic; see T. Hastie, R. Tibshirani, M. Wainwright (2015), Statistical "
         "Learning with Sparsity, chapters 2 and 3.",
     )
@@ -233,14 +249,14 @@ def recovery(
 def coefficients(
     rng: np.random.Generator, d: int, k: int, low: float = 0.5, high: float = 1.5
 ) -> Vector:
-    """Return a point with k non-zeros at random places, of random signs and magnitudes.
+    """Return a vector with k non-zeros at random positions, of random signs and magnitudes.
 
     >>> coefficients(np.random.default_rng(0), 5, 2).round(2)
     array([ 0.  ,  0.  ,  0.  , -0.52, -1.31])
     """
     x = np.zeros(d)
-    places = rng.choice(d, size=k, replace=False)
-    x[places] = rng.choice([-1.0, 1.0], size=k) * rng.uniform(low, high, size=k)
+    support = rng.choice(d, size=k, replace=False)
+    x[support] = rng.choice([-1.0, 1.0], size=k) * rng.uniform(low, high, size=k)
     return x
 
 
@@ -257,7 +273,7 @@ def _design(rng: np.random.Generator, n: int, d: int, correlation: float) -> Vec
     return z
 
 
-def _observed(rng: np.random.Generator, eta: Vector, noise: float, loss: str) -> Vector:
+def _observe(rng: np.random.Generator, eta: Vector, noise: float, loss: str) -> Vector:
     if loss == "poisson":
         return rng.poisson(np.exp(eta)).astype(float)
     if loss == "logistic":
@@ -268,37 +284,37 @@ def _observed(rng: np.random.Generator, eta: Vector, noise: float, loss: str) ->
     return eta + noise * rng.standard_normal(eta.size)
 
 
-def _objective(model: Model, n_samples: int | None) -> Objective:
+def _objective(model: LinearModel, n_samples: int | None) -> Objective:
     return Objective(
         value=model.value,
         values=model.values,
-        gradient=model.gradient if model.loss in _SLOPES else None,
+        gradient=model.gradient if model.loss in _DERIVATIVES else None,
         n_samples=n_samples,
     )
 
 
-def _smoothness(model: Model) -> dict[str, float]:
+def _smoothness(model: LinearModel) -> dict[str, float]:
     if model.loss not in _CURVATURES:
         return {}
-    largest = float(np.linalg.norm(model.design, 2)) ** 2 / model.seen.size
+    largest = float(np.linalg.norm(model.design, 2)) ** 2 / model.observations.size
     return {"smoothness": _CURVATURES[model.loss] * largest + model.ridge}
 
 
-def _refitted(model: Model) -> Vector:
-    """Minimise over the support of the truth where there is a gradient; keep what is better."""
-    if model.loss not in _SLOPES:
-        return model.truth
-    support = np.flatnonzero(model.truth)
-    part = Model(
+def _refit(model: LinearModel) -> Vector:
+    """Minimize over the true support if there is a gradient; return the better point."""
+    if model.loss not in _DERIVATIVES:
+        return model.true_coefficients
+    support = np.flatnonzero(model.true_coefficients)
+    part = LinearModel(
         design=model.design[:, support],
-        seen=model.seen,
-        truth=model.truth[support],
+        observations=model.observations,
+        true_coefficients=model.true_coefficients[support],
         loss=model.loss,
         ridge=model.ridge,
     )
     found = minimize(
-        part.value, part.truth, jac=part.gradient, method="BFGS", options={"gtol": 1e-9}
+        part.value, part.true_coefficients, jac=part.gradient, method="BFGS", options={"gtol": 1e-9}
     )
-    x = np.zeros_like(model.truth)
+    x = np.zeros_like(model.true_coefficients)
     x[support] = found.x
-    return x if model.value(x) < model.value(model.truth) else model.truth
+    return x if model.value(x) < model.value(model.true_coefficients) else model.true_coefficients

@@ -1,18 +1,18 @@
-"""One HTML page that needs nothing else: inline figures, sortable tables, no request."""
+"""A self-contained HTML page: inline figures, sortable tables, no network requests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-__all__ = ["Badge", "Grid", "Link", "Page", "Picture", "Section"]
+__all__ = ["Badge", "HtmlFigure", "HtmlTable", "Link", "Page", "Section"]
 
 
 @dataclass(frozen=True)
 class Badge:
-    """A word in colour: good, odd, bad or plain."""
+    """A word in color: good, warning, bad or plain."""
 
     text: str
-    tone: str = "plain"
+    style: str = "plain"
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,17 @@ class Link:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grid:
-    """A table; every column can be sorted by a click on its head."""
+class HtmlTable:
+    """A table; every column can be sorted by a click on its header."""
 
-    head: Sequence[str]
+    header: Sequence[str]
     rows: Sequence[Sequence[object]]
     caption: str = ""
-    folded: bool = False
+    collapsed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picture:
+class HtmlFigure:
     """A figure as an ``<svg>`` element, and the sentence below it."""
 
     svg: str
@@ -48,20 +48,20 @@ class Section:
     anchor: str
     title: str
     text: Sequence[str] = ()
-    parts: Sequence[Grid | Picture] = field(default_factory=tuple)
+    content: Sequence[HtmlTable | HtmlFigure] = field(default_factory=tuple)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """The whole page.
+    """A complete page.
 
-    >>> page = Page(title="Results", lead="All of them.", sections=())
+    >>> page = Page(title="Results", subtitle="All of them.", sections=())
     >>> "://" in page.html()
     False
     """
 
     title: str
-    lead: str
+    subtitle: str
     sections: Sequence[Section]
 
     def html(self) -> str:
@@ -73,7 +73,7 @@ class Page:
         body = "\n".join(_section(part) for part in self.sections)
         return _FRAME.format(
             title=escape(self.title),
-            lead=escape(self.lead),
+            subtitle=escape(self.subtitle),
             style=_STYLE,
             script=_SCRIPT,
             contents=entries,
@@ -83,35 +83,35 @@ class Page:
 
 def _section(section: Section) -> str:
     paragraphs = "".join(f"<p>{escape(text)}</p>" for text in section.text)
-    parts = "\n".join(
-        _grid(part) if isinstance(part, Grid) else _picture(part) for part in section.parts
+    content = "\n".join(
+        _table(part) if isinstance(part, HtmlTable) else _figure(part) for part in section.content
     )
     heading = f"<h2>{escape(section.title)}</h2>"
-    return f'<section id="{escape(section.anchor)}">{heading}{paragraphs}\n{parts}</section>'
+    return f'<section id="{escape(section.anchor)}">{heading}{paragraphs}\n{content}</section>'
 
 
-def _picture(picture: Picture) -> str:
-    caption = f"<figcaption>{escape(picture.caption)}</figcaption>"
-    return f'<figure><div class="card">{picture.svg}</div>{caption}</figure>'
+def _figure(figure: HtmlFigure) -> str:
+    caption = f"<figcaption>{escape(figure.caption)}</figcaption>"
+    return f'<figure><div class="card">{figure.svg}</div>{caption}</figure>'
 
 
-def _grid(grid: Grid) -> str:
-    head = "".join(
+def _table(table: HtmlTable) -> str:
+    header = "".join(
         f'<th scope="col" aria-sort="none"><button type="button">{escape(name)}</button></th>'
-        for name in grid.head
+        for name in table.header
     )
-    rows = "\n".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in grid.rows)
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    scroll = f'<div class="scroll">{table}</div>'
-    if grid.folded:
-        return f"<details><summary>{escape(grid.caption)}</summary>{scroll}</details>"
-    caption = f"<p class=caption>{escape(grid.caption)}</p>" if grid.caption else ""
+    rows = "\n".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in table.rows)
+    body = f"<table><thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table>"
+    scroll = f'<div class="scroll">{body}</div>'
+    if table.collapsed:
+        return f"<details><summary>{escape(table.caption)}</summary>{scroll}</details>"
+    caption = f"<p class=caption>{escape(table.caption)}</p>" if table.caption else ""
     return caption + scroll
 
 
 def _cell(value: object) -> str:
     if isinstance(value, Badge):
-        return f'<td><span class="badge {escape(value.tone)}">{escape(value.text)}</span></td>'
+        return f'<td><span class="badge {escape(value.style)}">{escape(value.text)}</span></td>'
     if isinstance(value, Link):
         return f'<td><a href="{escape(value.target)}">{escape(value.text)}</a></td>'
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -131,7 +131,7 @@ _FRAME = """<!doctype html>
 <style>{style}</style>
 </head>
 <body>
-<header><h1>{title}</h1><p>{lead}</p></header>
+<header><h1>{title}</h1><p>{subtitle}</p></header>
 <nav aria-label="Contents"><ol>{contents}</ol></nav>
 <main>
 {body}
@@ -143,10 +143,10 @@ _FRAME = """<!doctype html>
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #1d2126; --soft: #5c6670; --page: #fbfbfa;
-  --line: #d9dcdf; --link: #20588f; --good: #1f6f3a; --odd: #8a5a00; --bad: #b3261e; }
+  --line: #d9dcdf; --link: #20588f; --good: #1f6f3a; --warning: #8a5a00; --bad: #b3261e; }
 @media (prefers-color-scheme: dark) {
   :root { --text: #e4e6e8; --soft: #9aa4ae; --page: #16181b; --line: #33383e; --link: #8cbcf0;
-    --good: #7ccf94; --odd: #e5b454; --bad: #ff8a80; } }
+    --good: #7ccf94; --warning: #e5b454; --bad: #ff8a80; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 2rem 1.25rem 5rem; max-width: 72rem; background: var(--page);
   color: var(--text); font: 16px/1.55 system-ui, sans-serif; }
@@ -173,7 +173,7 @@ th button:focus-visible { outline: 2px solid var(--link); }
 th[aria-sort=ascending] button::after { content: " \\2191"; }
 th[aria-sort=descending] button::after { content: " \\2193"; }
 .badge { font-weight: 600; white-space: nowrap; }
-.good { color: var(--good); } .odd { color: var(--odd); } .bad { color: var(--bad); }
+.good { color: var(--good); } .warning { color: var(--warning); } .bad { color: var(--bad); }
 .plain { color: var(--soft); }
 summary { cursor: pointer; color: var(--soft); font-size: .9rem; }
 @media print { th button::after { content: none; } details { display: none; } }
@@ -182,12 +182,12 @@ summary { cursor: pointer; color: var(--soft); font-size: .9rem; }
 _SCRIPT = """
 for (const button of document.querySelectorAll("th button")) {
   button.addEventListener("click", () => {
-    const head = button.parentElement, table = head.closest("table"), place = head.cellIndex;
-    const up = head.getAttribute("aria-sort") !== "ascending";
+    const header = button.parentElement, table = header.closest("table"), column = header.cellIndex;
+    const up = header.getAttribute("aria-sort") !== "ascending";
     for (const other of table.querySelectorAll("th")) other.setAttribute("aria-sort", "none");
-    head.setAttribute("aria-sort", up ? "ascending" : "descending");
+    header.setAttribute("aria-sort", up ? "ascending" : "descending");
     const key = row => {
-      const cell = row.cells[place], number = parseFloat(cell.dataset.value ?? cell.textContent);
+      const cell = row.cells[column], number = parseFloat(cell.dataset.value ?? cell.textContent);
       return isNaN(number) ? cell.textContent : number;
     };
     const rows = [...table.tBodies[0].rows].map(row => [key(row), row]);

@@ -1,9 +1,9 @@
-"""The frontier of few assets: risk against their number, and against the wanted return."""
+"""Efficient frontiers with a cardinality constraint: risk against k, and return against risk."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from szoht.errors import MissingExtraError
+from szoht.reporting.figures import subplots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 __all__ = ["frontier_figure"]
 
-_LINE, _CHOSEN = "#2f6fb3", "#e4572e"
+_LINE_COLOR, _SELECTED_COLOR = "#2f6fb3", "#e4572e"
 
 
 def frontier_figure(
     sizes: Sequence[tuple[float, float]],
     returns: Sequence[tuple[float, float]],
     *,
-    chosen: tuple[int, float, float],
+    selected: tuple[int, float, float],
     risk_name: str = "volatility",
     unit: str = "per year",
 ) -> "Figure":
@@ -30,36 +30,30 @@ def frontier_figure(
         The left panel.
     returns : sequence of (risk, return)
         The right panel, with risk on the horizontal axis as is usual.
-    chosen : (k, risk, return)
+    selected : (k, risk, return)
         The portfolio to mark.
     risk_name, unit : str
         For the labels.
 
     Examples
     --------
-    >>> figure = frontier_figure([(1, 0.3), (2, 0.2)], [(0.2, 0.05)], chosen=(2, 0.2, 0.05))
+    >>> figure = frontier_figure([(1, 0.3), (2, 0.2)], [(0.2, 0.05)], selected=(2, 0.2, 0.05))
     >>> len(figure.axes)
     2
     """
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415
-        from matplotlib.ticker import MaxNLocator, PercentFormatter  # noqa: PLC0415
-    except ImportError as error:
-        raise MissingExtraError(
-            "Figures need the package matplotlib: pip install 'szoht[plot]'"
-        ) from error
-    k, risk, expected = chosen
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    _draw(left, sizes, (float(k), risk), f"{k} assets")
+    figure, (left, right) = subplots(columns=2, size=(5, 4))
+    from matplotlib.ticker import MaxNLocator, PercentFormatter  # noqa: PLC0415 - an extra
+
+    k, risk, expected = selected
+    _plot(left, sizes, (float(k), risk), f"{k} assets")
     left.set(xlabel="number of assets k", ylabel=f"{risk_name} {unit}", title="Risk against k")
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
     left.yaxis.set_major_formatter(PercentFormatter(1.0))
-    _draw(right, returns, (risk, expected), "the portfolio")
+    _plot(right, returns, (risk, expected), "selected portfolio")
     right.set(
         xlabel=f"{risk_name} {unit}",
         ylabel=f"expected return {unit}",
-        title=f"Least risk for a wanted return, at most {k} assets",
+        title=f"Efficient frontier, at most {k} assets",
     )
     right.xaxis.set_major_locator(MaxNLocator(6))
     right.xaxis.set_major_formatter(PercentFormatter(1.0))
@@ -67,14 +61,13 @@ def frontier_figure(
     return figure
 
 
-def _draw(
+def _plot(
     axes: "Axes",
     points: Sequence[tuple[float, float]],
-    chosen: tuple[float, float],
+    selected: tuple[float, float],
     label: str,
 ) -> None:
-    across, up = zip(*points, strict=True)
-    axes.plot(across, up, "o-", color=_LINE, markersize=4)
-    axes.plot(*chosen, "D", color=_CHOSEN, markersize=8, label=label)
-    axes.grid(alpha=0.3)
+    x, y = zip(*points, strict=True)
+    axes.plot(x, y, "o-", color=_LINE_COLOR, markersize=4)
+    axes.plot(*selected, "D", color=_SELECTED_COLOR, markersize=8, label=label)
     axes.legend(frameon=False)

@@ -1,4 +1,4 @@
-"""A run in words, as a table of its history and as a figure: value against queries."""
+"""Reports on a run: a text summary, its history as CSV, and a figure of value against queries."""
 
 import csv
 from collections import Counter
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from szoht.errors import MissingExtraError
-from szoht.reporting.text import counted
+from szoht.reporting.figures import subplots
+from szoht.reporting.text import format_count
 from szoht.result import Result
 from szoht.store import Fault, RunSummary
 from szoht.store.snapshots import Snapshot
@@ -17,15 +17,15 @@ from szoht.store.snapshots import Snapshot
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_run", "run_figure", "summarise", "summarise_snapshot", "write_history"]
+__all__ = ["describe_run", "describe_snapshot", "run_figure", "save_run_figure", "write_history"]
 
-SHOWN_FAULTS = 5
-SHOWN_ENTRIES = 10
+MAX_FAULTS_SHOWN = 5
+MAX_ENTRIES_SHOWN = 10
 _VALUE, _BEST = "#9db7d5", "#1f4e8c"
 
 
-def summarise(summary: RunSummary, result: Result, faults: Sequence[Fault] = ()) -> str:
-    """Return a run in words: what it was, how far it came, what failed."""
+def describe_run(summary: RunSummary, result: Result, faults: Sequence[Fault] = ()) -> str:
+    """Return a text summary of a run: its configuration, its progress and its failures."""
     rows = [
         f"run {summary.name}, started {summary.started}: {summary.status}",
         "",
@@ -33,31 +33,32 @@ def summarise(summary: RunSummary, result: Result, faults: Sequence[Fault] = ())
         *(f"     {line}" for line in result.explain),
     ]
     if faults:
-        rows += ["", f"{counted(len(faults), 'evaluation')} failed:"]
+        rows += ["", f"{format_count(len(faults), 'evaluation')} failed:"]
         reasons = Counter(fault.reason for fault in faults)
-        rows += [f"  {count:>5} x {reason}" for reason, count in reasons.most_common(SHOWN_FAULTS)]
-        words = next((fault.stderr for fault in reversed(faults) if fault.stderr), "")
-        if words:
-            rows += ["  the end of standard error:"]
-            rows += [f"    {line}" for line in words.splitlines()[-SHOWN_FAULTS:]]
+        rows += [
+            f"  {count:>5} x {reason}" for reason, count in reasons.most_common(MAX_FAULTS_SHOWN)
+        ]
+        stderr = next((fault.stderr for fault in reversed(faults) if fault.stderr), "")
+        if stderr:
+            rows += ["  last lines of standard error:"]
+            rows += [f"    {line}" for line in stderr.splitlines()[-MAX_FAULTS_SHOWN:]]
     return "\n".join(rows)
 
 
-def summarise_snapshot(summary: RunSummary, snapshot: Snapshot | None) -> str:
-    """Return in words what is known of a run that cannot be replayed here."""
+def describe_snapshot(summary: RunSummary, snapshot: Snapshot | None) -> str:
+    """Return a text summary of a run that cannot be replayed here."""
     best = None if snapshot is None else snapshot.best
     rows = [
         f"run {summary.name}, started {summary.started}: {summary.status}",
         f"{summary.algorithm}, seed {summary.seed}",
-        f"{counted(summary.queries, 'query', 'queries')}, "
-        f"{counted(summary.iteration, 'iteration')}, {summary.seconds:.3g} seconds",
+        f"{format_count(summary.queries, 'query', 'queries')}, "
+        f"{format_count(summary.iteration, 'iteration')}, {summary.seconds:.3g} seconds",
     ]
     if best is not None:
         support = np.flatnonzero(best.x)
-        entries = ", ".join(f"{i}: {best.x[i]:.6g}" for i in support[:SHOWN_ENTRIES])
-        rows.append(
-            f"best value {best.value:.10g} with {counted(support.size, 'non-zero')} {{{entries}}}"
-        )
+        entries = ", ".join(f"{i}: {best.x[i]:.6g}" for i in support[:MAX_ENTRIES_SHOWN])
+        non_zeros = format_count(support.size, "non-zero")
+        rows.append(f"best value {best.value:.10g} with {non_zeros} {{{entries}}}")
     return "\n".join(rows)
 
 
@@ -74,36 +75,25 @@ def write_history(result: Result, path: Path) -> None:
 def run_figure(result: Result, *, title: str = "") -> "Figure":
     """Draw the value of the iterates, and the best so far, against the queries spent.
 
-    The axis of values is logarithmic if all of them are positive.
+    The vertical axis is logarithmic if all values are positive.
     """
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError as error:
-        raise MissingExtraError(
-            "figures need the package matplotlib: pip install 'szoht[plot]'"
-        ) from error
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
-    axes = figure.add_subplot()
+    figure, (axes,) = subplots(size=(7, 4.2))
     queries = np.asarray(result.history.get("queries", []))
     value = np.asarray(result.history.get("value", []), dtype=np.float64)
     best = np.asarray(result.history.get("best", []), dtype=np.float64)
     axes.plot(queries, value, ".", color=_VALUE, markersize=4, label="value of the iterate")
     axes.step(queries, best, where="post", color=_BEST, linewidth=1.6, label="best so far")
-    known = np.concatenate([value, best])
-    known = known[np.isfinite(known)]
-    if known.size and known.min() > 0:
+    plotted = np.concatenate([value, best])
+    plotted = plotted[np.isfinite(plotted)]
+    if plotted.size and plotted.min() > 0:
         axes.set_yscale("log")
     axes.set_xlabel("queries")
     axes.set_ylabel("value")
     axes.set_title(title, loc="left")
-    axes.grid(visible=True, color="#e6e6e6", linewidth=0.8)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
     axes.legend(frameon=False)
     return figure
 
 
-def draw_run(result: Result, path: Path, *, title: str = "") -> None:
+def save_run_figure(result: Result, path: Path, *, title: str = "") -> None:
     """Write the figure of a run to a file."""
     run_figure(result, title=title).savefig(path, dpi=150)

@@ -1,23 +1,23 @@
-"""Small matters of text: what is safe to print, and plurals."""
+"""Text helpers: counts with their nouns, and strings that are safe to print."""
 
-__all__ = ["counted", "printable"]
+__all__ = ["format_count", "printable"]
 
 
-def counted(count: int, what: str, several: str = "") -> str:
-    """Return a number with its noun.
+def format_count(count: int, singular: str, plural: str = "") -> str:
+    """Return a count with its noun in the right number.
 
-    >>> counted(1, "iteration"), counted(0, "query", "queries")
+    >>> format_count(1, "iteration"), format_count(0, "query", "queries")
     ('1 iteration', '0 queries')
     """
-    return f"{count:,} {what if count == 1 else several or what + 's'}"
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
 def printable(text: str) -> str:
-    r"""Return ``text`` with control characters, ANSI escapes among them, written out.
+    r"""Return ``text`` with control characters, including ANSI escapes, backslash-escaped.
 
     >>> print(printable("a\x1b[31mb\r\nc"))
     a\x1b[31mb\r\nc
     """
     return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )

@@ -1,4 +1,4 @@
-"""The two figures of the theory: contraction against k, and the estimator beside its projection."""
+"""The two figures of the theory: contraction against k, and estimates with their projections."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from szoht.core.validation import check_integer
 from szoht.errors import ParameterError
-from szoht.reporting.drawing import load_matplotlib
+from szoht.reporting.figures import load_matplotlib
 from szoht.theory import Regularity, Setting, Version, contraction, estimate_sphere
 from szoht.types import Vector
 
@@ -66,14 +66,14 @@ def contraction_figure(
         figsize=(1.2 + 3.4 * len(q), 3.6), layout="constrained"
     )
     panels = figure.subplots(1, len(q), sharey=True, squeeze=False)[0]
-    colours = matplotlib.colormaps["viridis"](np.linspace(0.0, 0.9, len(k_star)))
+    colors = matplotlib.colormaps["viridis"](np.linspace(0.0, 0.9, len(k_star)))
     for panel, directions in zip(panels, q, strict=True):
-        for target, colour in zip(k_star, colours, strict=True):
-            k = _kept(d, target, k_max)
+        for target, color in zip(k_star, colors, strict=True):
+            k = _k_values(d, target, k_max)
             setting = Setting(d=d, k=k, k_star=target, q=directions, support_size=size)
             factor = contraction(setting, regularity, version=version)
-            panel.plot(k, factor, color=colour, linewidth=1.4, label=f"{target}")
-        _dress(panel, f"$q = {directions}$", k_max)
+            panel.plot(k, factor, color=color, linewidth=1.4, label=f"{target}")
+        _format_panel(panel, f"$q = {directions}$", k_max)
     lowest = min(float(np.min(line.get_ydata())) for panel in panels for line in panel.lines)
     panels[0].set(ylabel=r"$\rho\gamma$", ylim=(min(0.95, lowest - 0.01), 1.12))
     figure.legend(
@@ -148,11 +148,11 @@ def estimates(gradient: Vector, *, n_dir: int, seed: int) -> Vector:
     return cloud
 
 
-def _kept(d: int, k_star: int, k_max: int) -> Any:
+def _k_values(d: int, k_star: int, k_max: int) -> Any:
     return np.arange(k_star, min(k_max, (d - k_star) // 2) + 1, dtype=np.int64)
 
 
-def _dress(panel: "Axes", title: str, k_max: int) -> None:
+def _format_panel(panel: "Axes", title: str, k_max: int) -> None:
     panel.axhline(1.0, color="#c0392b", linewidth=1.0, linestyle="--")
     panel.axhspan(0.0, 1.0, color="#2e7d32", alpha=0.08, linewidth=0)
     panel.set(title=title, xlabel="$k$", xlim=(0, k_max))
@@ -161,9 +161,9 @@ def _dress(panel: "Axes", title: str, k_max: int) -> None:
     panel.grid(alpha=0.25, linewidth=0.6)
 
 
-def _arrow(axes: Any, tip: Vector, colour: str, label: str) -> None:
+def _arrow(axes: Any, tip: Vector, color: str, label: str) -> None:
     axes.quiver(
-        0, 0, 0, *tip, color=colour, linewidth=2.2, arrow_length_ratio=0.12, label=label, zorder=5
+        0, 0, 0, *tip, color=color, linewidth=2.2, arrow_length_ratio=0.12, label=label, zorder=5
     )
 
 
@@ -180,27 +180,27 @@ def _draw_arrows(axes: Any, gradient: Vector, estimate: Vector) -> None:
     for vector in (gradient, estimate):
         ends = np.stack([vector, _on_plane(vector)])
         axes.plot(*ends.T, color="#888888", linewidth=1.0, linestyle=":")
-    reach = 1.15 * max(np.abs(gradient).max(), np.abs(estimate).max())
-    _frame(axes, np.full(3, -0.35 * reach), np.full(3, reach))
+    extent = 1.15 * max(np.abs(gradient).max(), np.abs(estimate).max())
+    _set_limits(axes, np.full(3, -0.35 * extent), np.full(3, extent))
 
 
 def _draw_points(axes: Any, gradient: Vector, cloud: Vector) -> None:
-    centre, radius = estimate_sphere(gradient)
-    dots = {"marker": ",", "linestyle": "", "rasterized": True}
-    shade = min(0.5, 3e4 / len(cloud))
+    center, radius = estimate_sphere(gradient)
+    markers = {"marker": ",", "linestyle": "", "rasterized": True}
+    alpha = min(0.5, 3e4 / len(cloud))
     plane = _on_plane(cloud)
-    axes.plot(*plane.T, color=_ESTIMATE_F, alpha=shade, zorder=1, **dots)
-    axes.plot(*cloud.T, color=_ESTIMATE, alpha=shade, zorder=2, **dots)
+    axes.plot(*plane.T, color=_ESTIMATE_F, alpha=alpha, zorder=1, **markers)
+    axes.plot(*cloud.T, color=_ESTIMATE, alpha=alpha, zorder=2, **markers)
     _arrow(axes, gradient, _TRUE, r"$\nabla f$")
     _arrow(axes, _on_plane(gradient), _TRUE_F, r"$\nabla_F f$")
-    _frame(axes, centre - radius, centre + radius)
+    _set_limits(axes, center - radius, center + radius)
 
 
-def _rms(errors: Vector) -> float:
+def _rms_norm(errors: Vector) -> float:
     return float(np.sqrt((errors**2).sum(axis=1).mean()))
 
 
-def _frame(axes: Any, low: Vector, high: Vector) -> None:
+def _set_limits(axes: Any, low: Vector, high: Vector) -> None:
     xs, ys = np.meshgrid([low[0], high[0]], [low[1], high[1]])
     axes.plot_surface(xs, ys, np.zeros_like(xs), color="#bbbbbb", alpha=0.18, zorder=0)
     axes.text(high[0], low[1], 0.0, "$F$", color="#555555", fontsize=12)
@@ -219,6 +219,6 @@ def _direction_title(gradient: Vector, cloud: Vector) -> str:
     exponent = len(str(n)) - 1
     number = f"10^{{{exponent}}}" if n > 1 and n == 10**exponent else f"{n}"
     errors = cloud - gradient
-    whole, part = _rms(errors), _rms(_on_plane(errors))
+    whole, part = _rms_norm(errors), _rms_norm(_on_plane(errors))
     name = "rms error" if n > 1 else "error"
     return f"$n_\\mathrm{{dir}} = {number}$; {name} {whole:.2f} in space, {part:.2f} on $F$"

@@ -1,23 +1,18 @@
-"""`AskTell`: the loop turned inside out, for people who evaluate points themselves."""
+"""`AskTell`: a run whose points are evaluated by the caller."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from szoht.algorithms import build
-from szoht.algorithms.composite import check_sparse
 from szoht.core.algorithm import Algorithm, State
 from szoht.core.clock import Clock
 from szoht.core.directions import Directions
 from szoht.core.memory import raise_mmap_threshold
 from szoht.core.operator import Operator
 from szoht.core.query import Answer, Plan, one_point
-from szoht.core.random import as_seed
-from szoht.core.sparse_vector import as_point
-from szoht.core.validation import check_choice
 from szoht.errors import (
     BudgetError,
     EvaluationError,
@@ -28,30 +23,22 @@ from szoht.errors import (
 )
 from szoht.evaluation.evaluate import as_gradient, as_values
 from szoht.evaluation.oracle import OnError
-from szoht.result import (
-    Counts,
-    Failure,
-    Progress,
-    Result,
-    Status,
-    count_failures,
-    finite_only,
-    first_failure,
-)
+from szoht.result import Counts, Failure, Progress, Result, Status
 from szoht.run.callbacks import Callback, Recorder, as_callbacks, call_all
-from szoht.run.rounding import RoundingGuard
+from szoht.run.config import DEFAULT_QUERIES, RunConfig
+from szoht.run.failures import count_failures, finite_only, first_failure
+from szoht.run.rounding import RoundingCheck
 from szoht.run.start import feasible_start
-from szoht.stopping import Rule, join_limits
+from szoht.stopping import Rule
 from szoht.types import Vector
 
 __all__ = ["AskTell"]
 
-DEFAULT_QUERIES = 10_000
 DEFAULT_PLANS = 100
 
 
 class AskTell:
-    """A run that asks for values instead of calling a function.
+    """A run whose points are evaluated by the caller.
 
     ``ask`` gives a plan, the same one until ``tell`` has been given its values; the iterates are
     bit for bit those of `minimize` with the same parameters.
@@ -98,43 +85,66 @@ class AskTell:
         callback: Callback | Iterable[Callback] | None = None,
         monitor: Callable[[Vector], float] | None = None,
     ) -> None:
-        raise_mmap_threshold()
-        start = as_point("x0", x0)
-        self.algorithm = build(
-            method,
-            x0=start,
-            k=k,
-            constraint=constraint,
-            options=options,
-            n_samples=n_samples,
-            stochastic=stochastic,
-            max_queries=_known_budget(max_queries, max_iterations, max_seconds, stop),
+        self._begin(
+            RunConfig.of(
+                x0,
+                k=k,
+                constraint=constraint,
+                method=method,
+                options=options,
+                limits={
+                    "max_queries": max_queries,
+                    "max_iterations": max_iterations,
+                    "max_seconds": max_seconds,
+                    "target": target,
+                },
+                stop=stop,
+                rng=rng,
+                n_samples=n_samples,
+                stochastic=stochastic,
+                on_error=on_error,
+            ),
+            callback,
+            monitor,
         )
-        check_sparse(self.algorithm, start)
-        self.algorithm.operator.check(start.size)
-        start = feasible_start(start, self.algorithm.operator)
-        self.seed = as_seed(rng)
-        check_choice("on_error", on_error, get_args(OnError))
-        self.on_error: OnError = on_error
+
+    @classmethod
+    def from_config(
+        cls,
+        config: RunConfig,
+        *,
+        callback: Callback | Iterable[Callback] | None = None,
+        monitor: Callable[[Vector], float] | None = None,
+    ) -> Self:
+        """Return a run at its start."""
+        run = cls.__new__(cls)
+        run._begin(config, callback, monitor)
+        return run
+
+    def _begin(
+        self,
+        config: RunConfig,
+        callback: Callback | Iterable[Callback] | None,
+        monitor: Callable[[Vector], float] | None,
+    ) -> None:
+        raise_mmap_threshold()
+        self.config = config
+        self.algorithm = config.algorithm
+        self.seed = config.seed
+        self.on_error: OnError = config.on_error
+        start = feasible_start(config.x0, self.algorithm.operator)
         self._recorder = Recorder(start, monitor)
         self._callbacks: tuple[Callback, ...] = (self._recorder, *as_callbacks(callback))
         self._clock = Clock()
-        self._counts = self._shown = Counts()
+        self._counts = self._notified = Counts()
         self._failure: Failure | None = None
         self._status = Status.RUNNING
-        self._ending: Status | None = None
-        self._rounding = RoundingGuard()
-        self._state: State = self.algorithm.init(start, seed=self.seed, n_samples=n_samples)
+        self._final_measurement_status: Status | None = None
+        self._rounding = RoundingCheck()
+        self._state: State = self.algorithm.init(start, seed=self.seed, n_samples=config.n_samples)
         self._directions: Directions | None = None
         self._plan: Plan = self._prepare(self.algorithm.ask(self._state))
-        self._rule = join_limits(
-            max_queries=max_queries,
-            max_iterations=max_iterations,
-            max_seconds=max_seconds,
-            target=target,
-            stop=stop,
-            default=max(DEFAULT_QUERIES, DEFAULT_PLANS * self._plan.cost),
-        )
+        self._rule = config.rule(max(DEFAULT_QUERIES, DEFAULT_PLANS * self._plan.cost))
         self._check = self._rule.begin()
         self._needed = self._cost_with_reserve(self._plan)
         if not self._rule.affords(self.progress, self._needed):
@@ -161,7 +171,7 @@ class AskTell:
 
     @property
     def progress(self) -> Progress:
-        """Where the run stands, immutable."""
+        """The progress of the run, immutable."""
         state = self._state
         return Progress(
             iteration=state.iteration,
@@ -189,16 +199,18 @@ class AskTell:
         Parameters
         ----------
         values : array of shape (n_points,)
-            A point that could not be evaluated is NaN; ``on_error`` says what happens then.
+            A point that could not be evaluated is NaN; ``on_error`` says what happens then. For
+            an algorithm that works on several outputs, of shape (n_points, m).
         gradient : array of shape (d,), optional
             The gradient at the plan's base point, for first-order methods.
         """
         plan = self.ask()
-        flat = as_values(values, plan.n_points)
+        takes_outputs = "n_outputs" in self.algorithm.requires and np.ndim(values) > 1
+        rows = as_values(values, plan.n_points, np.shape(values)[1] if takes_outputs else None)
         slope = None if gradient is None else as_gradient(gradient, self._state.x.shape)
         if slope is None and any(query.gradient for query in plan.queries):
             raise ParameterError("`gradient` must be given: this plan asks for one; got None.")
-        self.receive(plan.answered(flat, slope))
+        self.receive(plan.answered(rows, slope))
 
     def receive(self, answers: Sequence[Answer]) -> None:
         """Take the answers of the plan last asked; `tell` for callers that have `Answer`s."""
@@ -222,13 +234,13 @@ class AskTell:
             self._failure = Failure(query=1, point=self._state.x, reason=str(error).rstrip("."))
             self._end(Status.FAILED)
             return
-        wanted = None
+        requested = None
         try:
-            self._rounding.look(self._state)
-            moved = self._state.iteration > iteration or self._ending is not None
-            wanted = Status.CALLBACK if moved and self._notify() else None
-        finally:  # a callback that raises leaves a run that can go on
-            self._go_on(wanted)
+            self._rounding.warn_if_radius_too_small(self._state)
+            moved = self._state.iteration > iteration or self._final_measurement_status is not None
+            requested = Status.CALLBACK if moved and self._notify() else None
+        finally:  # after a callback that raises, the run can continue
+            self._advance(requested)
 
     def fail(self, failure: Failure, *, spent: int) -> None:
         """End the run because a point could not be evaluated; ``spent`` points were."""
@@ -239,7 +251,7 @@ class AskTell:
         self._end(Status.FAILED)
 
     def interrupt(self, *, spent: int = 0, status: Status = Status.INTERRUPTED) -> None:
-        """End the run where it stands; ``spent`` points of the plan were evaluated in vain."""
+        """End the run where it stands; ``spent`` points of its plan are lost."""
         if not self.done:
             self._spend(self._plan, spent, 0)
             self._end(status)
@@ -250,7 +262,7 @@ class AskTell:
         status = self._status
         solution = self.algorithm.solution(self._state)
         if status is Status.TARGET and self._state.best is not None:
-            solution = self._state.best  # whatever the algorithm stands for, this is the hit
+            solution = self._state.best  # the point that reached the target
         reached = status in (Status.TARGET, Status.STALLED, Status.CONVERGED)
         ended_as_asked = reached or (status.limit and not self._rule.has_target)
         return Result(
@@ -276,7 +288,7 @@ class AskTell:
         )
 
     def _message(self, status: Status) -> str:
-        """Say why the run ended, and what one may do about it."""
+        """Say why the run ended, and what to do about it."""
         if self._failure is not None:
             by_executor = isinstance(self._failure.exception, ExecutorError)
             remedy = "" if by_executor or self.on_error == "skip" else status.remedy
@@ -290,13 +302,13 @@ class AskTell:
             )
         return status.message
 
-    def _go_on(self, status: Status | None) -> None:
+    def _advance(self, status: Status | None) -> None:
         """Decide what comes next: another plan, a last measurement, or the end."""
-        if self._ending is not None:
-            self._end(self._ending)
+        if self._final_measurement_status is not None:
+            self._end(self._final_measurement_status)
             return
         if self._state.finished:
-            self._end(self._over())
+            self._end(self._final_status())
             return
         try:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -315,12 +327,12 @@ class AskTell:
                 return
         last = self._final_plan(status)
         if last is not None and self._rule.affords(self.progress, last.cost):
-            self._plan, self._ending = last, status
+            self._plan, self._final_measurement_status = last, status
         else:
             self._end(status)
 
     def _cost_with_reserve(self, plan: Plan) -> int:
-        """Return what must be affordable to start a plan: the final measurement stays possible."""
+        """Return the cost of a plan and of the final measurement that must remain affordable."""
         reserve = getattr(self.algorithm, "reserve", None)
         return plan.cost + (0 if reserve is None else int(reserve(self._state)))
 
@@ -332,7 +344,7 @@ class AskTell:
         )
 
     def _verify(self, plan: Plan) -> Status | None:
-        """Measure a point whose inferred value reaches the target, before believing it."""
+        """Measure a point whose inferred value reaches the target, before accepting it."""
         assert self._state.best is not None, "an inferred value has its point"  # noqa: S101
         check = one_point(self._state.best.x, plan.queries[0].sample)
         if not self._rule.affords(self.progress, check.cost):
@@ -344,8 +356,8 @@ class AskTell:
     def _best_is_exact(self) -> bool:
         return self._state.best is not None and self._state.best.exact
 
-    def _over(self) -> Status:
-        """Return why an algorithm ends by itself: it is done, or it never got a value."""
+    def _final_status(self) -> Status:
+        """Return why an algorithm has ended: it has converged, or never got a value."""
         if self._state.best is not None:
             return (
                 Status.CONVERGED if self._state.ending is None else Status[self._state.ending.name]
@@ -372,14 +384,14 @@ class AskTell:
             reached = self._rule.has_target and self._check(self.progress, 0) is Status.TARGET
             status = Status.TARGET if reached else status
         self._status = status
-        if self._counts != self._shown:  # a run may end in the middle of an iteration
+        if self._counts != self._notified:  # a run may end in the middle of an iteration
             self._notify()
         self._clock.stop()
 
     def _notify(self) -> bool:
-        """Call the callbacks off the clock; tell whether one of them wants to stop."""
+        """Call the callbacks while the clock is paused; tell whether one of them wants to stop."""
         progress = self.progress
-        self._shown = progress.counts
+        self._notified = progress.counts
         with self._clock.paused():
             return call_all(self._callbacks, progress)
 
@@ -391,20 +403,3 @@ class AskTell:
             gradients=plan.gradients if whole else 0,
             failures=failures,
         )
-
-
-def _known_budget(
-    max_queries: int | None,
-    max_iterations: int | None,
-    max_seconds: float | None,
-    stop: Rule | None,
-) -> int | None:
-    """Return how many queries an algorithm that plans ahead may count on, None if unknown."""
-    limits = [max_queries, getattr(stop, "query_limit", None)]
-    given = [limit for limit in limits if isinstance(limit, int)]
-    if given:
-        return min(given)
-    limited = max_iterations is not None or max_seconds is not None
-    if limited or not (stop is None or getattr(stop, "has_target", False)):
-        return None
-    return DEFAULT_QUERIES

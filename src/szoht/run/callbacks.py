@@ -1,4 +1,4 @@
-"""What watches a run: `Recorder` and `ProgressBar`."""
+"""Callbacks: `Recorder` and `ProgressBar`."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -12,7 +12,7 @@ from szoht.types import Indices, Vector
 if TYPE_CHECKING:
     import rich.progress
 
-__all__ = ["Callback", "ProgressBar", "Recorder", "as_callbacks", "call_all"]
+__all__ = ["Callback", "ProgressBar", "Recorder", "as_callbacks", "call_all", "prepare_callbacks"]
 
 Callback: TypeAlias = Callable[[Progress], object]
 """Called after each iteration; returning True or raising StopIteration ends the run."""
@@ -105,7 +105,7 @@ class ProgressBar:
         self._bar.stop()
 
     def __call__(self, progress: Progress) -> None:
-        """Show where the run stands."""
+        """Show the progress of the run."""
         total = "" if self._limit is None else f"/{self._limit:,}"
         self._bar.update(
             self._task,
@@ -127,18 +127,28 @@ def as_callbacks(callback: Callback | Iterable[Callback] | None) -> tuple[Callba
     return callbacks
 
 
+def prepare_callbacks(
+    callback: Callback | Iterable[Callback] | None, *, progress: bool
+) -> tuple[tuple[Callback, ...], ProgressBar | None]:
+    """Return all callbacks of a run, and the progress bar among them if one is wanted."""
+    if not progress:
+        return as_callbacks(callback), None
+    bar = ProgressBar()
+    return (*as_callbacks(callback), bar), bar
+
+
 def call_all(callbacks: Iterable[Callback], progress: Progress) -> bool:
-    """Call all of them, whatever the first ones wish; tell whether one wants to stop."""
+    """Call all of them, even if one wants to stop; tell whether one does."""
     return any([_wants_to_stop(callback, progress) for callback in callbacks])  # noqa: C419
 
 
 def _wants_to_stop(callback: Callback, progress: Progress) -> bool:
     try:
-        wish = callback(progress)
+        answer = callback(progress)
     except StopIteration:
         return True
     # only a true boolean: a callback that happens to return a number does not mean to stop
-    return isinstance(wish, bool | np.bool_) and bool(wish)
+    return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
 def _difference(some: Indices, others: Indices) -> tuple[int, ...]:

@@ -1,36 +1,35 @@
-"""Stored runs whose points are evaluated elsewhere: `waiting` says which, `answer` takes values."""
+"""Stored runs with external evaluation: `waiting` lists points, `answer` takes their values."""
 
-import math
 import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from szoht.core.query import Answer, Plan
+from szoht.core.sparse_vector import as_point
 from szoht.errors import ParameterError, RunMismatchError, SzohtError
 from szoht.evaluation.chunks import Chunk, ChunkValues, first_points, merge
 from szoht.result import Result, Status
 from szoht.run.ask_tell import AskTell
 from szoht.run.loop import loop
 from szoht.run.resume import rebuild
-from szoht.store import Fault, Recorded, Settings, Sitting, Store
-from szoht.store.fingerprint import describe
+from szoht.store import Fault, ReplayOracle, Store, StoredRun
 from szoht.types import Sample, Vector
 
 __all__ = ["Point", "PointId", "Reply", "Told", "answer", "begin", "replay", "waiting"]
 
 WAIT_SECONDS = 30.0
-"""How long to wait for another process that is just telling the same run something."""
+"""How long to wait for another process that has locked the run."""
 
-MOST_POINTS = 10**7
-"""Of a plan that is evaluated elsewhere: each of them is listed by itself."""
+MAX_POINTS = 10**7
+"""In a plan that is evaluated externally: each of its points is listed."""
 
 
 class PointId(NamedTuple):
-    """The name of a point, ``run:round:point``: the place in a plan, and of the plan in a run.
+    """The name of a point, ``run:round:point``: its index in a plan, and the plan's in a run.
 
     >>> str(PointId("k7mq2x", 3, 14)), PointId.parse("k7mq2x:3:14")
     ('k7mq2x:3:14', PointId(run='k7mq2x', round=3, point=14))
@@ -45,7 +44,7 @@ class PointId(NamedTuple):
 
     @classmethod
     def parse(cls, text: object) -> "PointId":
-        """Return the name that a text spells."""
+        """Return the id that a text denotes."""
         parts = text.split(":") if isinstance(text, str) else []
         if len(parts) != 3 or not (parts[1].isdecimal() and parts[2].isdecimal()):  # noqa: PLR2004
             raise ParameterError(f"`id` must read run:round:point; got {text!r}.")
@@ -61,16 +60,26 @@ class Point(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The value of a point; NaN, with the reason, if it could not be evaluated."""
+    """The value of a point, or its outputs; NaN, with the reason, if it could not be evaluated."""
 
     id: PointId
-    value: float
+    value: float | Sequence[float]
     error: str = ""
+
+    @property
+    def outputs(self) -> Vector:
+        """The value as an array of one or several outputs."""
+        return np.atleast_1d(np.asarray(self.value, dtype=np.float64))
+
+    @property
+    def failed(self) -> bool:
+        """Whether no output is a finite number."""
+        return not np.isfinite(self.outputs).any()
 
 
 @dataclass
 class Told:
-    """What became of replies: how many were new, known already, or contradicted what is known."""
+    """How many replies were new, known already, or contradicted what is known."""
 
     new: int = 0
     repeated: int = 0
@@ -90,18 +99,20 @@ class _Pending(Exception):  # noqa: N818  (control flow)
 
     @property
     def missing(self) -> list[int]:
-        """The places in the plan of the points without a value."""
-        values = _told(self.plan, self.known)
-        return [place for place in range(self.plan.n_points) if place not in values]
+        """The indices in the plan of the points without a value."""
+        values = _values_by_point(self.plan, self.known)
+        return [point for point in range(self.plan.n_points) if point not in values]
 
 
-class _Elsewhere:
-    """Answers plans with what it is told, and says which points are missing."""
+class _ExternalOracle:
+    """Answers plans with the replies it is given, and raises `_Pending` if some are missing."""
 
-    def __init__(self, sitting: Sitting, replies: Iterable[Reply], told: Told, *, skip: bool):
-        self._sitting = sitting
+    def __init__(self, stored: StoredRun, run: AskTell, replies: Iterable[Reply], told: Told):
+        self._stored = stored
         self._told = told
-        self._skip = skip
+        self._skip = run.on_error == "skip"
+        self._takes_outputs = "n_outputs" in run.algorithm.requires
+        self._sizes: set[int] = set()
         self._replies: dict[int, list[Reply]] = {}
         for reply in replies:
             self._replies.setdefault(reply.id.round, []).append(reply)
@@ -114,156 +125,166 @@ class _Elsewhere:
         on_chunk: Callable[[ChunkValues], None],
     ) -> Sequence[Answer]:
         """Return the answers, or raise `_Pending`."""
-        answers, firsts = list(known.values()), first_points(plan)
-        for reply in self.review(plan, known):
-            if (new := self._taken(reply, _piece(firsts, reply.id.point))) is not None:
+        answers, first_indices = list(known.values()), first_points(plan)
+        replies = self.compare(plan, known)
+        self._n_outputs = self._count_outputs(replies)
+        for reply in replies:
+            if (
+                new := self._as_answer(reply, _chunk_of_point(first_indices, reply.id.point))
+            ) is not None:
                 answers.append(new)
                 on_chunk(new)
         if sum(answer.chunk.n_points for answer in answers) < plan.n_points:
             raise _Pending(plan, answers)
         return merge(plan, answers)
 
-    def review(self, plan: Plan, known: Mapping[Chunk, ChunkValues]) -> list[Reply]:
+    def compare(self, plan: Plan, known: Mapping[Chunk, ChunkValues]) -> list[Reply]:
         """Compare replies with what is known; return the first to each point that is not."""
-        values, new = _told(plan, known.values()), []
-        for reply in self._replies.pop(self._sitting.round, []):
+        values, new = _values_by_point(plan, known.values()), []
+        self._sizes |= {answer.values.shape[1] for answer in known.values()}
+        for reply in self._replies.pop(self._stored.round, []):
             point = reply.id.point
             if point >= plan.n_points:
                 self._told.unknown.append(str(reply.id))
             elif point in values:
-                self._compare(reply, values[point])
+                self._count_repeated(reply, values[point])
             else:
                 new.append(reply)
-                if math.isfinite(reply.value):
-                    values[point] = reply.value
+                if not reply.failed:
+                    values[point] = reply.outputs
         return new
 
-    def finish(self) -> None:
-        """Count the replies to rounds that have not come."""
-        left = [str(reply.id) for replies in self._replies.values() for reply in replies]
-        self._told.unknown += left
+    def _count_outputs(self, replies: Sequence[Reply]) -> int:
+        """Return how many outputs a point has, the same for all points of the run."""
+        sizes = self._sizes | {reply.outputs.size for reply in replies if not reply.failed}
+        if not self._takes_outputs and sizes - {1}:
+            raise ParameterError(
+                f"`value` must be one number for each point; got {max(sizes)} numbers."
+            )
+        if len(sizes) > 1:
+            raise ParameterError(
+                f"`value` must have as many outputs for each point; got {sorted(sizes)}."
+            )
+        return sizes.pop() if sizes else 1
 
-    def _compare(self, reply: Reply, value: float) -> None:
-        if reply.value == value or math.isnan(reply.value):
+    def count_unknown(self) -> None:
+        """Count the replies to rounds that have not begun."""
+        unknown = [str(reply.id) for replies in self._replies.values() for reply in replies]
+        self._told.unknown += unknown
+
+    def _count_repeated(self, reply: Reply, known: Vector) -> None:
+        if reply.failed or np.array_equal(reply.outputs, known, equal_nan=True):
             self._told.repeated += 1
         else:
+            first = float(known[0]) if known.size == 1 else known.tolist()
             self._told.contradictions.append(
-                f"{reply.id} is {value!r} already; {reply.value!r} is ignored"
+                f"{reply.id} is {first!r} already; {reply.value!r} is ignored"
             )
 
-    def _taken(self, reply: Reply, piece: Chunk) -> ChunkValues | None:
-        """Return the answer to be stored, None if the point is to be asked again."""
-        if math.isfinite(reply.value):
+    def _as_answer(self, reply: Reply, chunk: Chunk) -> ChunkValues | None:
+        """Return the answer to be stored, None if the point is to be evaluated again."""
+        if not reply.failed:
             self._told.new += 1
-            return ChunkValues(chunk=piece, values=np.array([[reply.value]]))
+            return ChunkValues(chunk=chunk, values=reply.outputs[np.newaxis])
         self._told.failed += 1
         reason = reply.error or f"the value is {reply.value}"
-        self._sitting.report(Fault(reply.id.point, 1, reason))
-        return ChunkValues(chunk=piece, values=np.array([[math.nan]])) if self._skip else None
+        self._stored.log_fault(Fault(reply.id.point, 1, reason))
+        if not self._skip:
+            return None
+        return ChunkValues(chunk=chunk, values=np.full((1, self._n_outputs), np.nan))
 
 
 def begin(store: Store, run: AskTell, x0: Vector, *, limits: dict[str, Any]) -> str:
-    """Start a run whose points are evaluated elsewhere, and return its name."""
-    settings = Settings(
-        algorithm=describe(run.algorithm),
-        method=run.algorithm,
-        x0=x0,
-        seed=run.seed,
-        limits=limits,
-        stop=None,
-        stop_description=describe(None),
-        on_error=run.on_error,
-        n_samples=None,
-        stochastic=False,
-    )
-    with store.create(settings) as sitting:
-        return sitting.name
+    """Start a run whose points are evaluated externally, and return its name."""
+    config = replace(run.config, x0=as_point("x0", x0), limits=limits)
+    with store.create(config.spec()) as stored:
+        return stored.name
 
 
 def replay(store: Store, run: str) -> AskTell:
     """Return a run as far as its answers reach, without evaluating anything."""
-    again, _ = _replayed(store.look(run))
-    return again
+    replayed, _ = _replay(store.open_readonly(run))
+    return replayed
 
 
 def waiting(store: Store, run: str) -> list[Point]:
     """Return the points of a run that wait for a value; none if it has ended."""
-    sitting = store.look(run)
-    _, pending = _replayed(sitting)
+    stored = store.open_readonly(run)
+    _, pending = _replay(stored)
     if pending is None:
         return []
     plan = pending.plan
-    if plan.n_points > MOST_POINTS:
+    if plan.n_points > MAX_POINTS:
         raise RunMismatchError(
-            f"run {sitting.name} asks for {plan.n_points:,} points at once, and no more than "
-            f"{MOST_POINTS:,} can be listed."
+            f"run {stored.name} asks for {plan.n_points:,} points at once; at most {MAX_POINTS:,} "
+            "can be listed. Lower the number of directions `q`."
         )
-    points, firsts = [], first_points(plan)
-    for place in pending.missing:
-        piece = _piece(firsts, place)
-        query = plan.queries[piece.query]
-        where = PointId(sitting.name, sitting.round, place)
-        points.append(Point(where, query.points(piece.start, piece.stop)[0], query.sample))
+    points, first_indices = [], first_points(plan)
+    for point in pending.missing:
+        chunk = _chunk_of_point(first_indices, point)
+        query = plan.queries[chunk.query]
+        where = PointId(stored.name, stored.round, point)
+        points.append(Point(where, query.points(chunk.start, chunk.stop)[0], query.sample))
     return points
 
 
 def answer(store: Store, run: str, replies: Iterable[Reply]) -> Told:
-    """Take the values of points in any order, and go on as far as they reach.
+    """Take the values of points in any order, and continue the run as far as they reach.
 
     The first value of a point counts; others are reported. A point that could not be evaluated
-    waits again, unless the run was made with ``on_error="skip"``.
+    is asked for again, unless the run was made with ``on_error="skip"``.
     """
     told = Told()
-    with store.sit(run, wait=WAIT_SECONDS) as sitting:
-        again = _again(sitting)
-        elsewhere = _Elsewhere(sitting, replies, told, skip=again.on_error == "skip")
-        recorded = Recorded(elsewhere, sitting, again, review=elsewhere.review)
-        _drive(again, recorded)
-        elsewhere.finish()
-        if again.done:
-            told.result = again.result
-        recorded.close(otherwise=Status.RUNNING)
+    with store.lock(run, wait=WAIT_SECONDS) as stored:
+        rebuilt = _rebuild(stored)
+        external = _ExternalOracle(stored, rebuilt, replies, told)
+        oracle = ReplayOracle(external, stored, rebuilt, on_replayed=external.compare)
+        _drive(rebuilt, oracle, stored)
+        external.count_unknown()
+        if rebuilt.done:
+            told.result = rebuilt.result
+        oracle.close(otherwise=Status.RUNNING)
     return told
 
 
-def _replayed(sitting: Sitting) -> tuple[AskTell, _Pending | None]:
-    again = _again(sitting)
-    elsewhere = _Elsewhere(sitting, (), Told(), skip=False)
-    return again, _drive(again, Recorded(elsewhere, sitting, again, look=True))
+def _replay(stored: StoredRun) -> tuple[AskTell, _Pending | None]:
+    rebuilt = _rebuild(stored)
+    external = _ExternalOracle(stored, rebuilt, (), Told())
+    return rebuilt, _drive(rebuilt, ReplayOracle(external, stored, rebuilt), stored)
 
 
-def _again(sitting: Sitting) -> AskTell:
-    sitting.settings = sitting.settings.checked()
-    return rebuild(sitting.settings)
+def _rebuild(stored: StoredRun) -> AskTell:
+    stored.spec = stored.spec.checked()
+    return rebuild(stored.spec)
 
 
-def _drive(again: AskTell, recorded: Recorded) -> _Pending | None:
+def _drive(run: AskTell, oracle: ReplayOracle, stored: StoredRun) -> _Pending | None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # replayed with every call
+        warnings.simplefilter("ignore")  # the same with every call
         try:
-            loop(again, recorded)
+            loop(run, oracle)
         except _Pending as pending:
             return pending
         except SzohtError:
             raise
         except Exception as error:  # nothing of the user's is called here
             raise RunMismatchError(
-                f"run {recorded.name} cannot be replayed from what is stored of it: {error!r}."
+                f"run {stored.name} cannot be replayed from what is stored of it: {error!r}."
             ) from error
     return None
 
 
-def _piece(firsts: list[int], place: int) -> Chunk:
-    """Return the piece that is one point of a plan, whose queries begin at ``firsts``."""
-    query = bisect_right(firsts, place) - 1
-    return Chunk(query, place - firsts[query], place - firsts[query] + 1)
+def _chunk_of_point(first_indices: list[int], point: int) -> Chunk:
+    """Return the chunk of one point of a plan, whose queries begin at ``first_indices``."""
+    query = bisect_right(first_indices, point) - 1
+    return Chunk(query, point - first_indices[query], point - first_indices[query] + 1)
 
 
-def _told(plan: Plan, answers: Iterable[ChunkValues]) -> dict[int, float]:
-    """Return the values that are known, by the place of their points in the plan."""
-    firsts = first_points(plan)
+def _values_by_point(plan: Plan, answers: Iterable[ChunkValues]) -> dict[int, Vector]:
+    """Return the known values, by the indices of their points in the plan."""
+    first_indices = first_points(plan)
     return {
-        firsts[known.chunk.query] + known.chunk.start + i: float(value)
+        first_indices[known.chunk.query] + known.chunk.start + i: outputs
         for known in answers
-        for i, value in enumerate(known.values[:, 0])
+        for i, outputs in enumerate(known.values)
     }

@@ -1,16 +1,19 @@
-"""The one loop: a run asks, an oracle answers, and what goes wrong becomes a status."""
+"""The loop of a run: ask, evaluate, tell; failures become a status."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from szoht.core.query import Answer, Plan
 from szoht.errors import StoreWriteError
+from szoht.evaluation.executors.config import ExecutorConfig
 from szoht.evaluation.oracle import Oracle, PointFailure
 from szoht.result import Failure, Result, Status
 from szoht.run.ask_tell import AskTell
-from szoht.store import RunOver, Sitting, recording
+from szoht.run.callbacks import ProgressBar
+from szoht.store import ReplayOracle, StoredEnding, StoredRun
 
-__all__ = ["drive", "loop"]
+__all__ = ["drive", "evaluating", "loop"]
 
 
 def loop(run: AskTell, oracle: Callable[[Plan], Sequence[Answer]]) -> Result:
@@ -24,8 +27,8 @@ def loop(run: AskTell, oracle: Callable[[Plan], Sequence[Answer]]) -> Result:
                 run.fail(_describe(failed, run), spent=failed.spent)
             except StoreWriteError:
                 run.interrupt(status=Status.STORE)
-            except RunOver as over:
-                run.interrupt(status=over.status)
+            except StoredEnding as ending:
+                run.interrupt(status=ending.status)
             else:
                 run.receive(answers)
     except KeyboardInterrupt as stop:
@@ -33,15 +36,31 @@ def loop(run: AskTell, oracle: Callable[[Plan], Sequence[Answer]]) -> Result:
     return run.result
 
 
-def drive(run: AskTell, oracle: Oracle, sitting: Sitting | None = None) -> Result:
-    """Drive a run, recording its answers if there is a sitting, and count what workers did."""
-    if sitting is None:
+@contextmanager
+def evaluating(
+    run: AskTell, oracle: Oracle, workers: ExecutorConfig | None, bar: ProgressBar | None
+) -> Iterator[Oracle]:
+    """Start the workers and the progress bar of a run, and end them in any case."""
+    with ExitStack() as stack:
+        if workers is not None:
+            scheduler = stack.enter_context(workers.open(oracle.objective))
+            oracle = replace(oracle, scheduler=scheduler)
+            oracle.warn_of_idle_workers(run.ask())
+        if bar is not None:
+            bar.expect(run.query_limit)
+            stack.enter_context(bar)
+        yield oracle
+
+
+def drive(run: AskTell, oracle: Oracle, stored: StoredRun | None = None) -> Result:
+    """Drive a run, from its stored answers if there are any, and count the faults of workers."""
+    if stored is None:
         result = loop(run, oracle)
     else:
-        with recording(oracle, sitting, run) as recorded:
+        with ReplayOracle(oracle, stored, run) as replayed:
             if oracle.scheduler is not None:
-                oracle.scheduler.on_retry = recorded.note
-            result = replace(loop(run, recorded), run=sitting.name)
+                oracle.scheduler.on_retry = replayed.log_fault
+            result = replace(loop(run, replayed), run=stored.name)
     if oracle.scheduler is None:
         return result
     return replace(result, faults=oracle.scheduler.faults)

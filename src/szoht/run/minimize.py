@@ -1,9 +1,8 @@
-"""`minimize`: the one loop, over `AskTell` and the oracle."""
+"""`minimize`: a run with a function of the user's."""
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,16 @@ from numpy.typing import ArrayLike
 from szoht.core.algorithm import Algorithm
 from szoht.core.objective import Call, HasValue, Objective, as_objective
 from szoht.core.operator import Operator
-from szoht.core.sparse_vector import as_point
 from szoht.evaluation.executors.base import Executor
 from szoht.evaluation.executors.config import resolve_executor
 from szoht.evaluation.oracle import OnError, Oracle, check_capabilities
-from szoht.evaluation.programs import Program
 from szoht.result import Result
 from szoht.run.ask_tell import AskTell
-from szoht.run.callbacks import Callback, ProgressBar, as_callbacks
-from szoht.run.loop import drive
+from szoht.run.callbacks import Callback, prepare_callbacks
+from szoht.run.config import RunConfig
+from szoht.run.loop import drive, evaluating
 from szoht.stopping import Rule
-from szoht.store import Settings, StoreLike, opened
-from szoht.store.fingerprint import describe, fingerprint, place
+from szoht.store import StoreLike, open_store
 from szoht.types import Vector
 
 __all__ = ["minimize"]
@@ -60,7 +57,7 @@ def minimize(
     progress: bool = False,
     store: StoreLike | None = None,
 ) -> Result:
-    """Minimise a black-box function under a sparsity constraint: min f(x), ||x||_0 <= k.
+    """Minimize a black-box function under a sparsity constraint: min f(x), ||x||_0 <= k.
 
     Parameters
     ----------
@@ -105,24 +102,24 @@ def minimize(
         sparse offsets; see `as_objective`.
     on_error : {"stop", "skip", "raise"}
         When f raises or returns something else than a finite real number: end the run with a
-        status, keeping all that was found; leave the point out, count it and go on; or raise.
+        status and the best point so far; skip the point and count it; or raise.
     chunk_size : int
-        Points per call of a vectorised function; by default as many as fit 4 MB.
+        Points per call of a vectorized function; by default as many as fit 4 MB.
     workers : int
         Evaluate on this many processes of this machine, -1 for one per processor. The iterates
         stay the same, bit for bit. A script must then start the run below
         ``if __name__ == "__main__":``.
     executor : szoht.executors.Executor or concurrent.futures.Executor
-        Evaluate elsewhere: `szoht.executors.Threads`, `Processes`, `Dask`, `Ray`, or any pool of
-        `concurrent.futures`, which is not closed.
+        Evaluate by workers of `szoht.executors.Threads`, `Processes`, `Dask` or `Ray`, or by any
+        pool of `concurrent.futures`, which is not closed.
     timeout : float
         Seconds that a worker may take for one call of the function, > 0.
     retries : int
-        How often a piece of work is tried again, elsewhere, when its worker died, hung past the
-        timeout or raised; 2 by default. After that ``on_error`` decides.
+        How often a chunk of points is retried, on another worker, after its worker died, hung past
+        the timeout or raised; 2 by default. After that ``on_error`` decides.
     min_fraction : float
-        Go on when this share of the directions of an estimate has answered, in (0, 1]; the
-        estimate is rescaled. Gives up bit-identity; off by default.
+        Continue once this share of the directions of an estimate has been evaluated, in (0, 1]; the
+        estimate is rescaled. Runs are then not bit-identical; off by default.
     callback : callable or several
         ``callback(progress)`` after each iteration; returning True or raising StopIteration ends
         the run. See `szoht.result.Progress`.
@@ -132,7 +129,7 @@ def minimize(
         Show a live bar; needs the extra ``cli``.
     store : path or Store
         Keep the run in this file: every answer is on the disk before it is used, and `resume`
-        goes on from there. ``result.run`` is the run's name.
+        continues from there. ``result.run`` is the run's name.
 
     Returns
     -------
@@ -162,7 +159,7 @@ def minimize(
         gradient=gradient,
         along=along,
     )
-    config = resolve_executor(
+    workers_config = resolve_executor(
         workers=workers,
         executor=executor,
         timeout=timeout,
@@ -170,59 +167,30 @@ def minimize(
         min_fraction=min_fraction,
     )
     oracle = Oracle(objective=objective, on_error=on_error, chunk_size=chunk_size)
-    with ExitStack() as stack:
-        callbacks = list(as_callbacks(callback))
-        bar = ProgressBar() if progress else None
-        if bar is not None:
-            callbacks.append(bar)
-        run = AskTell(
-            x0,
-            k=k,
-            constraint=constraint,
-            method=method,
-            options=options,
-            max_queries=max_queries,
-            max_iterations=max_iterations,
-            max_seconds=max_seconds,
-            target=target,
-            stop=stop,
-            rng=rng,
-            n_samples=objective.n_samples,
-            stochastic=objective.stochastic,
-            on_error=on_error,
-            callback=callbacks,
-            monitor=monitor,
-        )
-        check_capabilities(objective, run.algorithm, run.ask())
-        if config is not None:
-            scheduler = stack.enter_context(config.open(objective))
-            oracle = replace(oracle, scheduler=scheduler)
-            oracle.warn_of_idle_workers(run.ask())
-        if bar is not None:
-            bar.expect(run.query_limit)
-            stack.enter_context(bar)
+    config = RunConfig.of(
+        x0,
+        k=k,
+        constraint=constraint,
+        method=method,
+        options=options,
+        limits={
+            "max_queries": max_queries,
+            "max_iterations": max_iterations,
+            "max_seconds": max_seconds,
+            "target": target,
+        },
+        stop=stop,
+        rng=rng,
+        n_samples=objective.n_samples,
+        stochastic=objective.stochastic,
+        on_error=on_error,
+    )
+    callbacks, bar = prepare_callbacks(callback, progress=progress)
+    run = AskTell.from_config(config, callback=callbacks, monitor=monitor)
+    check_capabilities(objective, run.algorithm, run.ask())
+    with evaluating(run, oracle, workers_config, bar) as ready, ExitStack() as stack:
         if store is None:
-            return drive(run, oracle)
-        settings = Settings(
-            algorithm=describe(run.algorithm),
-            method=run.algorithm,
-            x0=as_point("x0", x0),
-            seed=run.seed,
-            limits={
-                "max_queries": max_queries,
-                "max_iterations": max_iterations,
-                "max_seconds": max_seconds,
-                "target": target,
-            },
-            stop=stop,
-            stop_description=describe(stop),
-            on_error=on_error,
-            n_samples=objective.n_samples,
-            stochastic=objective.stochastic,
-            vectorized=vectorized,
-            chunk_size=chunk_size,
-            function=fingerprint(fun),
-            source=fun if isinstance(fun, Program) else place(fun),
-        )
-        file = stack.enter_context(opened(store, create=True))
-        return drive(run, oracle, stack.enter_context(file.create(settings)))
+            return drive(run, ready)
+        file = stack.enter_context(open_store(store, create=True))
+        spec = config.spec(fun, vectorized=vectorized, chunk_size=chunk_size)
+        return drive(run, ready, stack.enter_context(file.create(spec)))

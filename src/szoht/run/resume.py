@@ -1,26 +1,25 @@
-"""`resume`: a stored run goes on where it was, by having the same conversation again."""
+"""`resume`: a stored run is replayed from its answers and then continued."""
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
-from contextlib import ExitStack
-from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from szoht.core.algorithm import Algorithm
 from szoht.core.objective import Call, HasValue, Objective, as_objective
 from szoht.errors import ParameterError, RunMismatchError, StartWarning
 from szoht.evaluation.executors.base import Executor
 from szoht.evaluation.executors.config import resolve_executor
-from szoht.evaluation.oracle import OnError, Oracle
+from szoht.evaluation.oracle import Oracle
 from szoht.evaluation.programs import Program
 from szoht.result import Result
 from szoht.run.ask_tell import AskTell
-from szoht.run.callbacks import Callback, ProgressBar, as_callbacks
-from szoht.run.loop import drive
+from szoht.run.callbacks import Callback, prepare_callbacks
+from szoht.run.config import RunConfig
+from szoht.run.loop import drive, evaluating
 from szoht.stopping import Rule
-from szoht.store import Settings, StoreLike, opened
-from szoht.store.fingerprint import find, fingerprint
+from szoht.store import RunSpec, StoredRun, StoreLike, open_store
+from szoht.store.fingerprint import fingerprint, load_function
 from szoht.types import Vector
 
 __all__ = ["rebuild", "resume"]
@@ -48,10 +47,10 @@ def resume(
     monitor: Callable[[Vector], float] | None = None,
     progress: bool = False,
 ) -> Result:
-    """Go on with a run of a store, to the same end as if it had never been interrupted.
+    """Continue a run of a store, to the same result as if it had never been interrupted.
 
-    Every answer that is in the store is taken from there. The run is had again from its start,
-    which costs some microseconds per query, so that the iterates, the counts, the history and what
+    Every answer that is in the store is taken from there. The run is replayed from its start, which
+    costs some microseconds per query, so that the iterates, the counts, the history and what
     stop rules remember are the same to the last bit.
 
     Parameters
@@ -59,18 +58,18 @@ def resume(
     store : path or Store
         As given to `minimize`.
     fun : callable or object, optional
-        The function of the run. It may be left out if it can be had by its name: a function of a
-        module, or a `Program`.
+        The function of the run. Not needed if it can be imported by its name, as a function of a
+        module, or is a `Program`.
     run : str, optional
         The name of the run, ``result.run``; by default the newest that is not finished.
     method, stop
         Needed only where they hold something that is not data, such as a function of the user's.
     max_queries, max_iterations, max_seconds, target
-        In place of the limits of the run, to go on with one that has reached them.
+        In place of the limits of the run, to continue one that has reached them.
     gradient, along
         As given to `minimize`; functions cannot be stored.
     workers, executor, timeout, retries, min_fraction
-        As in `minimize`; they may differ from one sitting to the next.
+        As in `minimize`; they may differ from one call to the next.
     callback, monitor, progress
         As in `minimize`. They see the run from its beginning.
 
@@ -97,8 +96,8 @@ def resume(
 
     Notes
     -----
-    Time counts over all sittings. The store knows functions by name and code, not by what they
-    find in closures and modules: whoever changes a number there must start a new run.
+    Time counts over all calls. The store knows functions by name and code, not by what they find
+    in closures and modules: if a number there changes, start a new run.
     """
     limits = {
         "max_queries": max_queries,
@@ -106,47 +105,48 @@ def resume(
         "max_seconds": max_seconds,
         "target": target,
     }
-    config = resolve_executor(
+    workers_config = resolve_executor(
         workers=workers,
         executor=executor,
         timeout=timeout,
         retries=retries,
         min_fraction=min_fraction,
     )
-    with ExitStack() as stack:
-        file = stack.enter_context(opened(store, create=False))
-        sitting = stack.enter_context(file.sit(run))
-        settings = sitting.settings.checked(method=method, stop=stop)
-        function = _function(fun, settings)
-        settings.check_function(fingerprint(function))
-        objective = _objective(function, settings, gradient=gradient, along=along)
-        oracle = Oracle(
-            objective=objective,
-            on_error=cast(OnError, settings.on_error),
-            chunk_size=settings.chunk_size,
-        )
-        sitting.extend(settings.with_limits(limits))
-        callbacks = list(as_callbacks(callback))
-        bar = ProgressBar() if progress else None
-        if bar is not None:
-            callbacks.append(bar)
+    with open_store(store, create=False) as file, file.lock(run) as stored:
+        spec = stored.spec.checked(method=method, stop=stop)
+        function = _function(fun, spec)
+        spec.check_function(fingerprint(function))
+        objective = _objective(function, spec, gradient=gradient, along=along)
+        _check_limits(limits, stored)
+        stored.change_limits(spec.with_limits(limits))
+        callbacks, bar = prepare_callbacks(callback, progress=progress)
         try:
-            again = rebuild(sitting.settings, callback=callbacks, monitor=monitor)
+            rebuilt = rebuild(stored.spec, callback=callbacks, monitor=monitor)
         except RunMismatchError as error:
-            if sitting.extended and isinstance(error.__cause__, ParameterError):
-                raise error.__cause__ from None  # it is about the limits given here
+            if stored.limits_changed and isinstance(error.__cause__, ParameterError):
+                raise error.__cause__ from None  # the limits given here are wrong
             raise
-        if config is not None:
-            scheduler = stack.enter_context(config.open(objective))
-            oracle = replace(oracle, scheduler=scheduler)
-        if bar is not None:
-            bar.expect(again.query_limit)
-            stack.enter_context(bar)
-        return drive(again, oracle, sitting)
+        oracle = Oracle(objective=objective, on_error=rebuilt.on_error, chunk_size=spec.chunk_size)
+        with evaluating(rebuilt, oracle, workers_config, bar) as ready:
+            return drive(rebuilt, ready, stored)
+
+
+def _check_limits(limits: Mapping[str, float | None], stored: StoredRun) -> None:
+    """Raise if a limit is below what was spent: the run would seem to have ended earlier."""
+    spent: dict[str, float] = {"max_seconds": stored.seconds_before}
+    if stored.snapshot is not None:
+        counts = stored.snapshot.counts
+        spent |= {"max_queries": counts["queries"], "max_iterations": counts["iteration"]}
+    for name, limit in limits.items():
+        if limit is not None and limit < spent.get(name, 0):
+            raise ParameterError(
+                f"`{name}` must be at least what the run has spent, {spent[name]:g}; got "
+                f"{name}={limit}. Leave it out to see the result."
+            )
 
 
 def rebuild(
-    settings: Settings,
+    spec: RunSpec,
     *,
     callback: Callback | Iterable[Callback] | None = None,
     monitor: Callable[[Vector], float] | None = None,
@@ -155,60 +155,48 @@ def rebuild(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StartWarning)  # it was given when the run was new
         try:
-            return AskTell(
-                settings.x0,
-                method=cast(Algorithm, settings.method),
-                stop=settings.stop,
-                rng=settings.seed,
-                n_samples=settings.n_samples,
-                stochastic=settings.stochastic,
-                on_error=cast(OnError, settings.on_error),
-                callback=callback,
-                monitor=monitor,
-                **cast(dict[str, Any], settings.limits),
-            )
+            config = RunConfig.from_spec(spec)
+            return AskTell.from_config(config, callback=callback, monitor=monitor)
         except Exception as error:  # parts that fit no run: no szoht stored them together
             raise RunMismatchError(
-                f"the run cannot be made again from what is stored of it: {error}"
+                f"the run cannot be rebuilt from what is stored of it: {error}"
             ) from error
 
 
-def _function(fun: Any, settings: Settings) -> Any:
+def _function(fun: Any, spec: RunSpec) -> Any:
     if fun is not None:
         return fun
-    if isinstance(settings.source, Program):
-        return settings.source
-    if settings.source is None:
+    if isinstance(spec.source, Program):
+        return spec.source
+    if spec.source is None:
         raise ParameterError(
-            "`fun` must be given: the function of this run cannot be had by its name; got fun=None."
+            "`fun` must be given: the function of this run cannot be found by name; got fun=None."
         )
     try:
-        return find(settings.source)
+        return load_function(spec.source)
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise ParameterError(
-            f"`fun` must be given: the function of this run, {settings.source}, cannot be imported "
+            f"`fun` must be given: the function of this run, {spec.source}, cannot be imported "
             f"({error}); got fun=None."
         ) from error
 
 
-def _objective(
-    fun: Any, settings: Settings, *, gradient: Call | None, along: Call | None
-) -> Objective:
+def _objective(fun: Any, spec: RunSpec, *, gradient: Call | None, along: Call | None) -> Objective:
     if isinstance(fun, Objective) or callable(getattr(fun, "value", None)):
         objective = as_objective(fun)
     else:
         objective = as_objective(
             fun,
-            vectorized=settings.vectorized,
-            n_samples=settings.n_samples,
-            stochastic=settings.stochastic,
+            vectorized=spec.vectorized,
+            n_samples=spec.n_samples,
+            stochastic=spec.stochastic,
             gradient=gradient,
             along=along,
         )
-    if (objective.n_samples, objective.stochastic) != (settings.n_samples, settings.stochastic):
+    if (objective.n_samples, objective.stochastic) != (spec.n_samples, spec.stochastic):
         raise RunMismatchError(
-            f"`fun` must have the samples of the stored function, n_samples={settings.n_samples}, "
-            f"stochastic={settings.stochastic}; got n_samples={objective.n_samples}, "
+            f"`fun` must have the samples of the stored function, n_samples={spec.n_samples}, "
+            f"stochastic={spec.stochastic}; got n_samples={objective.n_samples}, "
             f"stochastic={objective.stochastic}."
         )
     return objective

@@ -1,15 +1,15 @@
-"""Notices a radius so small that rounding drowns the differences."""
+"""A warning where the radius is so small that rounding dominates the differences."""
 
 from szoht.core.algorithm import State
 from szoht.errors import RoundingWarning, warn
 
-__all__ = ["RoundingGuard"]
+__all__ = ["RoundingCheck"]
 
-SHARE = 0.01
+MAX_ROUNDING_SHARE = 0.01
 """Warn when rounding alone may explain more than this share of a difference quotient."""
 
 
-class RoundingGuard:
+class RoundingCheck:
     """Warns once per run, by comparing eps |f| / mu with the steepest typical slope so far.
 
     The steepest, not the newest: that slopes vanish at a minimum is no fault of the radius.
@@ -19,10 +19,10 @@ class RoundingGuard:
         self._steepest = 0.0
         self._warned = False
 
-    def look(self, state: State) -> None:
-        """Look at the newest estimate."""
+    def warn_if_radius_too_small(self, state: State) -> None:
+        """Compare the newest estimate with rounding."""
         self._steepest = max(self._steepest, state.slope)
-        if state.rounding <= SHARE * self._steepest or self._warned:
+        if state.rounding <= MAX_ROUNDING_SHARE * self._steepest or self._warned:
             return
         self._warned = True
         warn(

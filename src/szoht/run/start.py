@@ -2,12 +2,27 @@
 
 import numpy as np
 
+from szoht.algorithms.composite import Composite
+from szoht.core.algorithm import Algorithm
 from szoht.core.operator import Operator
+from szoht.core.sparse_vector import SparseVector
 from szoht.core.validation import frozen
-from szoht.errors import ParameterError, StartWarning, warn
+from szoht.errors import CapabilityError, ParameterError, StartWarning, warn
 from szoht.types import Vector
 
-__all__ = ["feasible_start"]
+__all__ = ["check_sparse_start", "feasible_start"]
+
+
+def check_sparse_start(algorithm: Algorithm, x0: Vector) -> None:
+    """Raise if ``x0`` is a sparse vector and a part of the algorithm would make it dense."""
+    if not isinstance(x0, SparseVector):
+        return
+    part = algorithm.dense_part(x0.size) if isinstance(algorithm, Composite) else algorithm
+    if part is not None:
+        raise CapabilityError(
+            f"`x0` is sparse, and {part!r} works on all {x0.size} coordinates. Pass `x0` as an "
+            "array; or use method 'szoht' with `k` and a `support_size` below d, or 'sketch_ht'."
+        )
 
 
 def feasible_start(x0: Vector, operator: Operator) -> Vector:

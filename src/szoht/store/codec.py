@@ -1,8 +1,8 @@
 """Values as JSON and arrays: what a store holds in place of pickles.
 
 Only data can be written down: numbers, strings, containers, arrays, and the records listed in
-`szoht.store.names`. Reading is typed: each value must fit the annotation of the place where it
-stands, so that a record is made only where it belongs, and nothing in a file decides what is
+`szoht.store.names`. Reading is typed: each value must fit the annotation of its
+field, so that a record is made only where it belongs, and nothing in a file decides what is
 called.
 """
 
@@ -12,6 +12,7 @@ import io
 import json
 import math
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from types import NoneType, UnionType
@@ -43,6 +44,11 @@ class Encoded(NamedTuple):
     text: str
     arrays: bytes
 
+    @property
+    def crc(self) -> int:
+        """A checksum of both."""
+        return zlib.crc32(self.arrays, zlib.crc32(self.text.encode()))
+
 
 def encode(value: Any) -> Encoded:
     """Return ``value`` as text and bytes, or raise `EncodingError` naming what is not data.
@@ -55,19 +61,19 @@ def encode(value: Any) -> Encoded:
     return Encoded(text, writer.file.getvalue())
 
 
-def decode(encoded: Encoded, place: Any) -> Any:
-    """Return what was encoded, if it fits the annotation ``place``; its arrays are read-only.
+def decode(encoded: Encoded, annotation: Any) -> Any:
+    """Return what was encoded, if it fits ``annotation``; its arrays are read-only.
 
     >>> decode(encode((1.5, 2.0)), tuple[float, ...])
     (1.5, 2.0)
     """
-    return _Reader(encoded.arrays).value(_parsed(encoded.text), place)
+    return _Reader(encoded.arrays).value(_parsed(encoded.text), annotation)
 
 
 def decode_entries(
-    encoded: Encoded, places: Mapping[str, Any], *, ignore_others: bool = False
+    encoded: Encoded, annotations: Mapping[str, Any], *, ignore_others: bool = False
 ) -> dict[str, Any]:
-    """Return the entries of an encoded dict, each of which has a place of its own.
+    """Return the entries of an encoded dict, each with an annotation of its own.
 
     >>> decode_entries(encode({"k": 3, "x": 0.5}), {"k": int}, ignore_others=True)
     {'k': 3}
@@ -75,8 +81,8 @@ def decode_entries(
     reader, entries = _Reader(encoded.arrays), _parsed(encoded.text)
     read = {}
     for name, tree in _pairs(entries.get("dict") if isinstance(entries, dict) else None):
-        if name in places:
-            read[name] = reader.value(tree, places[name])
+        if name in annotations:
+            read[name] = reader.value(tree, annotations[name])
         elif not ignore_others:
             raise EncodingError(f"{name!r} is not known here")
     return read
@@ -138,7 +144,9 @@ class _Writer:
         except EncodingError as error:
             what = f"{value!r} of type {kind.__name__} is not stored"
             raise EncodingError(what) from error
-        fields = {field: self.tree(getattr(value, field), depth + 1) for field in _places(kind)}
+        fields = {
+            field: self.tree(getattr(value, field), depth + 1) for field in _field_types(kind)
+        }
         return {"record": name, "fields": fields}
 
 
@@ -146,50 +154,52 @@ class _Reader:
     def __init__(self, arrays: bytes) -> None:
         self.arrays = _read_arrays(arrays)
 
-    def value(self, tree: Any, place: Any, depth: int = 0) -> Any:
-        """Return what the tree stands for; it must fit the place."""
+    def value(self, tree: Any, annotation: Any, depth: int = 0) -> Any:
+        """Return what the tree stands for; it must fit the annotation."""
         if depth > MAX_DEPTH:
             raise EncodingError(f"it is nested more than {MAX_DEPTH} deep")
-        places = _alternatives(place)
+        annotations = _alternatives(annotation)
         if isinstance(tree, list):
-            return self._items(tree, places, depth)
+            return self._items(tree, annotations, depth)
         if not isinstance(tree, dict):
-            return _plain(tree, places)
+            return _plain(tree, annotations)
         read = NODES.get(frozenset(tree))
         if read is None:
             raise EncodingError(f"{sorted(tree)!r} is not a kind of value")
-        return read(self, tree, places, depth)
+        return read(self, tree, annotations, depth)
 
-    def _items(self, items: Any, places: list[Any], depth: int) -> list[Any]:
-        inner = _inner(places, (tuple, list, collections.abc.Sequence))
+    def _items(self, items: Any, annotations: list[Any], depth: int) -> list[Any]:
+        inner = _inner(annotations, (tuple, list, collections.abc.Sequence))
         return [self.value(item, inner, depth + 1) for item in items]
 
-    def _tuple(self, tree: dict[str, Any], places: list[Any], depth: int) -> Any:
+    def _tuple(self, tree: dict[str, Any], annotations: list[Any], depth: int) -> Any:
         if not isinstance(tree["tuple"], list):
             raise EncodingError("a tuple is not a list of values")
-        return tuple(self._items(tree["tuple"], places, depth))
+        return tuple(self._items(tree["tuple"], annotations, depth))
 
-    def _dict(self, tree: dict[str, Any], places: list[Any], depth: int) -> Any:
-        inner = _inner(places, (dict, collections.abc.Mapping))
+    def _dict(self, tree: dict[str, Any], annotations: list[Any], depth: int) -> Any:
+        inner = _inner(annotations, (dict, collections.abc.Mapping))
         return {key: self.value(item, inner, depth + 1) for key, item in _pairs(tree["dict"])}
 
-    def _array(self, tree: dict[str, Any], places: list[Any], depth: int) -> Any:
+    def _array(self, tree: dict[str, Any], annotations: list[Any], depth: int) -> Any:
         del depth
         number = tree["array"]
-        if not any(place is Any or get_origin(place) is np.ndarray for place in places):
-            raise EncodingError(f"an array does not belong where {_shown(places)} does")
+        if not any(
+            annotation is Any or get_origin(annotation) is np.ndarray for annotation in annotations
+        ):
+            raise EncodingError(f"an array does not belong where {_describe(annotations)} does")
         if type(number) is not int or not 0 <= number < len(self.arrays):
             raise EncodingError(f"there is no array {number!r}")
         return self.arrays[number]
 
-    def _record(self, tree: dict[str, Any], places: list[Any], depth: int) -> Any:
+    def _record(self, tree: dict[str, Any], annotations: list[Any], depth: int) -> Any:
         stored, fields = tree["record"], tree["fields"]
         if not isinstance(stored, str) or not isinstance(fields, dict):
             raise EncodingError("a record is not a name and fields")
         name, kind = find_class(stored)
-        if not any(belongs(name, place) for place in places):
-            raise EncodingError(f"{name!r} does not belong where {_shown(places)} does")
-        known, values = _places(kind), {}
+        if not any(belongs(name, annotation) for annotation in annotations):
+            raise EncodingError(f"{name!r} does not belong where {_describe(annotations)} does")
+        known, values = _field_types(kind), {}
         for old, item in fields.items():
             field = new_field(name, old)
             if field not in known:
@@ -211,7 +221,7 @@ NODES: Mapping[frozenset[str], Callable[[_Reader, Any, list[Any], int], Any]] = 
 
 
 @cache
-def _places(kind: Any) -> dict[str, Any]:
+def _field_types(kind: Any) -> dict[str, Any]:
     """Return the fields of a record that its constructor takes, with their annotations."""
     hints = get_type_hints(kind)
     if dataclasses.is_dataclass(kind):
@@ -219,38 +229,40 @@ def _places(kind: Any) -> dict[str, Any]:
     return {name: hints[name] for name in kind._fields}
 
 
-def _alternatives(place: Any) -> list[Any]:
+def _alternatives(annotation: Any) -> list[Any]:
     """Return the members of a union, or the annotation alone."""
-    if get_origin(place) in (Union, UnionType):
-        return [inner for member in get_args(place) for inner in _alternatives(member)]
-    return [place]
+    if get_origin(annotation) in (Union, UnionType):
+        return [inner for member in get_args(annotation) for inner in _alternatives(member)]
+    return [annotation]
 
 
-def _inner(places: list[Any], kinds: tuple[Any, ...]) -> Any:
+def _inner(annotations: list[Any], kinds: tuple[Any, ...]) -> Any:
     """Return the annotation of what is inside a container."""
-    for place in places:
-        if place is Any:
+    for annotation in annotations:
+        if annotation is Any:
             return Any
-        if get_origin(place) in kinds:
-            return get_args(place)[0 if kinds[0] is tuple else 1]
-    raise EncodingError(f"a container does not belong where {_shown(places)} does")
+        if get_origin(annotation) in kinds:
+            return get_args(annotation)[0 if kinds[0] is tuple else 1]
+    raise EncodingError(f"a container does not belong where {_describe(annotations)} does")
 
 
-def _plain(value: Any, places: list[Any]) -> Any:
+def _plain(value: Any, annotations: list[Any]) -> Any:
     """Return a number, a string or None, if one of the annotations allows it."""
-    for place in places:
-        if get_origin(place) is Literal:
-            fits = isinstance(value, str) and value in get_args(place)
+    for annotation in annotations:
+        if get_origin(annotation) is Literal:
+            fits = isinstance(value, str) and value in get_args(annotation)
         else:
-            exact = place in (bool, int, float, str, NoneType) and type(value) is place
-            fits = place is Any or exact or (place is float and type(value) is int)
+            exact = annotation in (bool, int, float, str, NoneType) and type(value) is annotation
+            fits = annotation is Any or exact or (annotation is float and type(value) is int)
         if fits:
             return value
-    raise EncodingError(f"{value!r:.50} does not belong where {_shown(places)} does")
+    raise EncodingError(f"{value!r:.50} does not belong where {_describe(annotations)} does")
 
 
-def _shown(places: list[Any]) -> str:
-    return " | ".join(str(getattr(place, "__name__", place)) for place in places)
+def _describe(annotations: list[Any]) -> str:
+    return " | ".join(
+        str(getattr(annotation, "__name__", annotation)) for annotation in annotations
+    )
 
 
 def _read_arrays(data: bytes) -> list[np.ndarray]:

@@ -1,4 +1,4 @@
-"""The file of a store: its schema, and how it is opened without harming what is not one."""
+"""The file of a store: its schema, and how it is opened without changing other files."""
 
 import os
 import sqlite3
@@ -11,7 +11,7 @@ from szoht.errors import StoreError, StoreFileError, StoreWriteError
 __all__ = ["APPLICATION_ID", "VERSION", "connect", "damaged", "reading", "transaction", "writing"]
 
 APPLICATION_ID = 0x737A6F68
-"""The letters "szoh", at byte 68 of the file: SQLite's own place for who a file belongs to."""
+"""The letters "szoh", at byte 68 of the file: SQLite's field for a file's application."""
 
 VERSION = 1
 """Of the schema, at byte 60 of the file (``PRAGMA user_version``)."""
@@ -130,7 +130,7 @@ def check_header(path: Path) -> None:
 
 
 def roll_back(path: Path) -> None:
-    """Undo what a process left half done that was killed while it made the store.
+    """Roll back what a process left behind that was killed while it created the store.
 
     Later a store has no rollback journal: SQLite's write-ahead log takes its place.
     """
@@ -160,7 +160,7 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
         ).fetchall()
     if verdict != "ok":
         raise damaged(path, verdict)
-    # views, triggers and computed columns would be a program inside the file
+    # views, triggers and computed columns would be code in the file
     if sorted(_words(sql) for (sql,) in rows) != sorted(map(_words, SCHEMA)):
         raise StoreFileError(
             f"{path} has other tables than a run store of version {version}; it was left as it is."
@@ -214,7 +214,7 @@ def _create(connection: sqlite3.Connection) -> None:
     """Write the schema in one transaction, so that a store is whole or not there."""
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone() == (0,):
-        # first, so that whatever a kill leaves is known to be ours and can be rolled back
+        # first, so that what a killed process leaves is known to be ours and can be rolled back
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
         for statement in SCHEMA:
@@ -262,7 +262,7 @@ def _open_to_read(path: Path) -> sqlite3.Connection:
                     f"The run store {path} has a log beside it that cannot be read where nothing "
                     "can be written. Copy both to a folder that can be written."
                 ) from error
-            # nothing beside the file, and nobody can write to it here: it is all there is
+            # no log beside the file, and no process here can write to it: it is complete
             return _reader(f"{address}&immutable=1")
         except BaseException:
             connection.close()
@@ -277,7 +277,9 @@ def _reader(address: str) -> sqlite3.Connection:
 
 
 def _code(error: sqlite3.Error) -> int:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what only SQLite cares for
+    return (
+        getattr(error, "sqlite_errorcode", 0) & 0xFF
+    )  # the primary code, without the extended one
 
 
 def _words(sql: str | None) -> str:

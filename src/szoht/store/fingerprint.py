@@ -1,4 +1,4 @@
-"""What makes a function or an algorithm the same one when a run is resumed."""
+"""Fingerprints: whether a function is the same when a run is resumed."""
 
 import hashlib
 import importlib
@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["describe", "find", "fingerprint", "place", "same"]
+__all__ = ["fingerprint", "import_path", "load_function", "matches", "stable_repr"]
 
-ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+MEMORY_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-def describe(part: object) -> str:
+def stable_repr(part: object) -> str:
     """Return the ``repr`` of a part without addresses in memory, which change with each process.
 
-    >>> describe(len), describe(lambda x: x)
+    >>> stable_repr(len), stable_repr(lambda x: x)
     ('<built-in function len>', '<function <lambda>>')
     """
-    return ADDRESS.sub("", repr(part))
+    return MEMORY_ADDRESS.sub("", repr(part))
 
 
 def fingerprint(function: Any) -> dict[str, str]:
@@ -39,20 +39,20 @@ def fingerprint(function: Any) -> dict[str, str]:
     while isinstance(function, partial):
         arguments.append((function.args, function.keywords))
         function = function.func
-    print_ = {
+    result = {
         "name": _name(function),
         "python": f"{sys.version_info[0]}.{sys.version_info[1]}",
         "arguments": _digest(_stable(arguments)) if arguments else "",
     }
     if hasattr(function, "__dataclass_fields__"):
-        print_["repr"] = describe(function)
+        result["repr"] = stable_repr(function)
     code = _code(function)
     if code is not None:
-        print_["code"] = _hash(code)
-    return print_
+        result["code"] = _hash(code)
+    return result
 
 
-def same(stored: dict[str, str], given: dict[str, str]) -> bool:
+def matches(stored: dict[str, str], given: dict[str, str]) -> bool:
     """Tell whether two fingerprints can be of one function.
 
     Code is compared only where both come from one version of Python: others compile the same
@@ -65,11 +65,11 @@ def same(stored: dict[str, str], given: dict[str, str]) -> bool:
     return stored["python"] != given["python"] or stored.get("code") == given.get("code")
 
 
-def place(function: Any) -> str | None:
+def import_path(function: Any) -> str | None:
     """Return ``module:name`` if the function can be found under it, else None.
 
     >>> import math
-    >>> place(math.sin), place(lambda x: x)
+    >>> import_path(math.sin), import_path(lambda x: x)
     ('math:sin', None)
     """
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
@@ -78,10 +78,10 @@ def place(function: Any) -> str | None:
     return f"{module}:{name}" if getattr(sys.modules.get(module), name, None) is function else None
 
 
-def find(where: str) -> Callable[..., Any]:
+def load_function(where: str) -> Callable[..., Any]:
     """Return the function at ``module:name``; ImportError or AttributeError if there is none.
 
-    >>> find("math:hypot")(3, 4)
+    >>> load_function("math:hypot")(3, 4)
     5.0
     """
     module, _, name = where.partition(":")
@@ -127,7 +127,7 @@ def _stable(value: Any) -> Any:
         value = {repr((_stable(key), _stable(item))) for key, item in value.items()}
     if isinstance(value, set | frozenset):
         return sorted(repr(_stable(item)) for item in value)
-    return describe(value)
+    return stable_repr(value)
 
 
 def _stable_array(array: np.ndarray) -> Any:

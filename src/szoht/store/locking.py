@@ -1,8 +1,8 @@
-"""One process per run: a lock that the system takes back when its owner dies, however it dies.
+"""One process per run: a lock that the system releases when its holder ends, however it ends.
 
 All locks of a store are bytes of one file beside it, one byte for each run, far behind a record
-that says who holds it. Locks of the process, not of the open file: workers that were forked and
-outlive a killed owner do not keep them.
+of the holder. Locks belong to the process, not to the open file: forked workers that outlive a
+killed holder do not keep them.
 """
 
 import json
@@ -19,15 +19,15 @@ from typing import NamedTuple, Self
 
 from szoht.errors import StoreWriteError
 
-__all__ = ["Owner", "acquire", "owner", "release", "sidecar"]
+__all__ = ["LockHolder", "acquire", "holder", "lock_path", "release"]
 
-RECORD_BYTES = 256
-LOCKS = 2**40
+HOLDER_RECORD_BYTES = 256
+LOCKED_BYTES_OFFSET = 2**40
 """Where the locked bytes begin: on some systems locked bytes cannot be read by others."""
 
 
-class Owner(NamedTuple):
-    """Who is, or was last, at work on a run."""
+class LockHolder(NamedTuple):
+    """The process that has locked a run, or did so last."""
 
     pid: int
     host: str
@@ -37,14 +37,14 @@ class Owner(NamedTuple):
         return f"process {self.pid} on {self.host} (since {self.since})"
 
     @classmethod
-    def me(cls) -> Self:
+    def this_process(cls) -> Self:
         """Return this process."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(os.getpid(), platform.node(), now)
 
     @classmethod
-    def parsed(cls, record: bytes) -> Self | None:
-        """Return the owner that a record names, None if it names none."""
+    def parse(cls, record: bytes) -> Self | None:
+        """Return the holder that a record names, None if it names none."""
         try:
             pid, host, since = json.loads(record.strip(b"\0 "))
         except (ValueError, TypeError, RecursionError):
@@ -54,7 +54,7 @@ class Owner(NamedTuple):
 
     @property
     def alive(self) -> bool:
-        """Whether the process is still there, as far as can be seen from here."""
+        """Whether the process still exists, as far as this machine can tell."""
         if self.host != platform.node() or os.name != "posix":
             return True
         try:
@@ -69,65 +69,65 @@ class Owner(NamedTuple):
 @dataclass
 class _File:
     descriptor: int
-    held: set[int] = field(default_factory=set)
+    locked: set[int] = field(default_factory=set)
 
 
-_FILES: dict[Path, _File] = {}
-"""Open lock files. Closing any descriptor of a file gives up all its locks, so there is one."""
+_OPEN_FILES: dict[Path, _File] = {}
+"""Open lock files. Closing any descriptor of a file releases all its locks, so there is one."""
 
-_GUARD = threading.RLock()
+_FILES_LOCK = threading.RLock()
 
 
-def sidecar(store: Path) -> Path:
+def lock_path(store: Path) -> Path:
     """Return the path of the file with the locks of a store."""
     return store.with_name(store.name + "-lock")
 
 
 def acquire(store: Path, number: int) -> bool:
-    """Take the lock of run ``number``; False if somebody has it, in this process or another."""
-    path = sidecar(store.resolve())
-    with _GUARD, _writing(path):
-        file = _FILES.setdefault(path, _FILES.get(path) or _File(_open(path)))
-        if number in file.held or not _lock(file.descriptor, number):
+    """Acquire the lock of run ``number``; False if it is locked, by this process or another."""
+    path = lock_path(store.resolve())
+    with _FILES_LOCK, _writing(path):
+        file = _OPEN_FILES.setdefault(path, _OPEN_FILES.get(path) or _File(_open(path)))
+        if number in file.locked or not _lock(file.descriptor, number):
             _close_if_idle(path, file)
             return False
         try:
-            _sign(file.descriptor, number, json.dumps(Owner.me()))
+            _write_holder(file.descriptor, number, json.dumps(LockHolder.this_process()))
         except OSError:
             _unlock(file.descriptor, number)
             _close_if_idle(path, file)
             raise
-        file.held.add(number)
+        file.locked.add(number)
         return True
 
 
 def release(store: Path, number: int) -> None:
-    """Give the lock of a run back; without effect if it is not held."""
-    path = sidecar(store.resolve())
-    with _GUARD:
-        file = _FILES.get(path)
-        if file is None or number not in file.held:
+    """Release the lock of a run; without effect if it is not locked here."""
+    path = lock_path(store.resolve())
+    with _FILES_LOCK:
+        file = _OPEN_FILES.get(path)
+        if file is None or number not in file.locked:
             return
-        file.held.discard(number)
-        with suppress(OSError):  # a signature that stays names a process that will be gone
-            _sign(file.descriptor, number, "")
+        file.locked.discard(number)
+        with suppress(OSError):  # a record that remains names a process that has ended
+            _write_holder(file.descriptor, number, "")
         _unlock(file.descriptor, number)
         _close_if_idle(path, file)
 
 
-def owner(store: Path, number: int) -> Owner | None:
-    """Return who took the lock of a run last and has not given it back, if anybody."""
-    path = sidecar(store.resolve())
-    with _GUARD:
-        file = _FILES.get(path)
+def holder(store: Path, number: int) -> LockHolder | None:
+    """Return the last process that locked a run and has not released it, if there is one."""
+    path = lock_path(store.resolve())
+    with _FILES_LOCK:
+        file = _OPEN_FILES.get(path)
         try:
-            # a second descriptor would give up the locks when it is closed
+            # a second descriptor would release the locks when it is closed
             descriptor = os.open(path, os.O_RDONLY) if file is None else file.descriptor
         except OSError:
             return None
         try:
-            os.lseek(descriptor, number * RECORD_BYTES, os.SEEK_SET)
-            return Owner.parsed(os.read(descriptor, RECORD_BYTES))
+            os.lseek(descriptor, number * HOLDER_RECORD_BYTES, os.SEEK_SET)
+            return LockHolder.parse(os.read(descriptor, HOLDER_RECORD_BYTES))
         except (OSError, OverflowError):
             return None
         finally:
@@ -147,27 +147,27 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def _open(path: Path) -> int:
-    # the name may be a link that somebody else made: we write into no file but our own
+    # the name may be a link made by another user: links are not followed
     flags = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
     return os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o644)
 
 
-def _sign(descriptor: int, number: int, text: str) -> None:
-    os.lseek(descriptor, number * RECORD_BYTES, os.SEEK_SET)
-    os.write(descriptor, text.encode().ljust(RECORD_BYTES))
+def _write_holder(descriptor: int, number: int, text: str) -> None:
+    os.lseek(descriptor, number * HOLDER_RECORD_BYTES, os.SEEK_SET)
+    os.write(descriptor, text.encode().ljust(HOLDER_RECORD_BYTES))
 
 
 def _close_if_idle(path: Path, file: _File) -> None:
-    if not file.held:
+    if not file.locked:
         os.close(file.descriptor)
-        del _FILES[path]
+        del _OPEN_FILES[path]
 
 
 if sys.platform == "win32":
     import msvcrt
 
     def _lock(descriptor: int, number: int) -> bool:
-        os.lseek(descriptor, LOCKS + number, os.SEEK_SET)
+        os.lseek(descriptor, LOCKED_BYTES_OFFSET + number, os.SEEK_SET)
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -175,7 +175,7 @@ if sys.platform == "win32":
         return True
 
     def _unlock(descriptor: int, number: int) -> None:
-        os.lseek(descriptor, LOCKS + number, os.SEEK_SET)
+        os.lseek(descriptor, LOCKED_BYTES_OFFSET + number, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
 
 else:
@@ -183,10 +183,10 @@ else:
 
     def _lock(descriptor: int, number: int) -> bool:
         try:
-            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, LOCKS + number)
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, LOCKED_BYTES_OFFSET + number)
         except OSError:
             return False
         return True
 
     def _unlock(descriptor: int, number: int) -> None:
-        fcntl.lockf(descriptor, fcntl.LOCK_UN, 1, LOCKS + number)
+        fcntl.lockf(descriptor, fcntl.LOCK_UN, 1, LOCKED_BYTES_OFFSET + number)

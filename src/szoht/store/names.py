@@ -1,9 +1,9 @@
 """The names under which a store holds the library's records: they outlive the modules' paths.
 
-A file says "sparse", never "szoht.operators.sparse:Sparse", so that classes can move. Whoever
-moves or renames a class changes its path in `PATHS`; whoever renames a field adds a line to
-`RENAMED_FIELDS`. Names are never changed or given to another class. What is not listed here is
-neither written to a file nor made from one.
+A file says "sparse", never "szoht.operators.sparse:Sparse", so that classes can move. When a class
+moves or is renamed, its path in `PATHS` changes; when a field is renamed, `RENAMED_FIELDS` gets a
+line. Names are never changed or given to another class. A class that is not listed here is neither
+written to a file nor made from one.
 """
 
 import importlib
@@ -83,7 +83,7 @@ PATHS: Mapping[str, Mapping[str, str]] = {
 }
 """Where each class is now, by the protocol that it fulfils."""
 
-SAME_PLACE: Mapping[str, str] = {"SearchUpdate": "Update"}
+PROTOCOL_ALIASES: Mapping[str, str] = {"SearchUpdate": "Update"}
 """Protocols whose classes are listed under another one."""
 
 PATHS_0_1: Mapping[str, str] = {
@@ -137,7 +137,7 @@ PATHS_0_1: Mapping[str, str] = {
 """The names by which szoht 0.1 stored classes: their module paths at that time. Never changed."""
 
 RENAMED_FIELDS: dict[str, dict[str, str]] = {}
-"""For each registered name, fields that were called otherwise: old name -> new name."""
+"""For each registered name, its renamed fields: old name -> new name."""
 
 _PATH_OF = {name: path for group in PATHS.values() for name, path in group.items()}
 _NAME_OF = {path: name for name, path in _PATH_OF.items()}
@@ -170,18 +170,18 @@ def find_class(stored: str) -> tuple[str, Any]:
     return name, getattr(importlib.import_module(module), attribute)
 
 
-def belongs(name: str, place: Any) -> bool:
-    """Tell whether a record may stand where a field is annotated with the class ``place``.
+def belongs(name: str, annotation: Any) -> bool:
+    """Tell whether a record may stand where a field is annotated with the class ``annotation``.
 
     Protocols are fulfilled by the classes listed under them, not by whatever has their methods: a
     `Program` can be called like a schedule, and must never be called as one. Where an array
     belongs, a sparse vector may stand in for it.
     """
-    if get_origin(place) is np.ndarray:
+    if get_origin(annotation) is np.ndarray:
         return name == "sparse_vector"
-    if getattr(place, "_is_protocol", False):
-        return name in PATHS.get(SAME_PLACE.get(place.__name__, place.__name__), {})
-    return isinstance(place, type) and issubclass(find_class(name)[1], place)
+    if getattr(annotation, "_is_protocol", False):
+        return name in PATHS.get(PROTOCOL_ALIASES.get(annotation.__name__, annotation.__name__), {})
+    return isinstance(annotation, type) and issubclass(find_class(name)[1], annotation)
 
 
 def new_field(name: str, field: str) -> str:

@@ -1,4 +1,4 @@
-"""Where a run stands: to be shown, and to check that a replay is faithful."""
+"""Snapshots of a run: to be shown, and to check that a replay is exact."""
 
 import json
 import zlib
@@ -12,7 +12,10 @@ from szoht.result import Progress
 from szoht.store.codec import Encoded, decode_entries, encode
 from szoht.types import Vector
 
-__all__ = ["Snapshot", "read_summary", "take"]
+__all__ = ["NOT_COMPARED", "Snapshot", "read_summary", "take_snapshot"]
+
+NOT_COMPARED = -2
+"""The round of a snapshot that is shown, and with which no replay is compared."""
 
 ENTRIES = {"iteration": int, "x": Vector, "best": Measured | None}
 """What is written and read. Version 0.1 wrote all of a state, of which the rest is ignored."""
@@ -21,8 +24,8 @@ ENTRIES = {"iteration": int, "x": Vector, "best": Measured | None}
 class Snapshot(NamedTuple):
     """The state after ``round``: counts as text, the iterate and the best point by the codec.
 
-    What an algorithm says, and how the fields of its state are called, is no part of it: neither
-    can keep a run from going on.
+    Neither the explanation of an algorithm nor the names of fields of its state are part of it, so
+    that a change of these does not keep a run from being resumed.
     """
 
     round: int
@@ -71,7 +74,7 @@ class Snapshot(NamedTuple):
         )
 
 
-def take(round_: int, state: State, progress: Progress) -> Snapshot:
+def take_snapshot(round_: int, state: State, progress: Progress) -> Snapshot:
     """Return a snapshot of a run that has been told ``round_`` and all rounds before it."""
     best = None if progress.best is None else progress.best.value
     summary = {"iteration": progress.iteration, **asdict(progress.counts), "best": best}

@@ -5,7 +5,6 @@ import os
 import secrets
 import sqlite3
 import time
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,28 +25,28 @@ from szoht.result import Status
 from szoht.store import locking
 from szoht.store.codec import Encoded
 from szoht.store.database import connect, damaged, reading, transaction
-from szoht.store.settings import Settings
-from szoht.store.sitting import Fault, Sitting
 from szoht.store.snapshots import Snapshot, read_summary
+from szoht.store.spec import RunSpec
+from szoht.store.stored_run import Fault, StoredRun
 
-__all__ = ["RunSummary", "Store", "StoreLike", "opened"]
+__all__ = ["RunSummary", "Store", "StoreLike", "open_store"]
 
-LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
+ID_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 ID_LENGTH = 6
 RETRY_SECONDS = 0.02
 
-STORED_OPEN = ("RUNNING", "INTERRUPTED", "FAILED", "STORE")
-OPEN = (*STORED_OPEN, "STOPPED", "WAITING")
+STORED_UNFINISHED = ("RUNNING", "INTERRUPTED", "FAILED", "STORE")
+UNFINISHED = (*STORED_UNFINISHED, "STOPPED", "WAITING")
 
-NUMBERS = "SELECT number, id FROM runs"
-NEWEST = "ORDER BY number DESC LIMIT 1"
+SELECT_NUMBER = "SELECT number, id FROM runs"
+NEWEST_FIRST_ROW = "ORDER BY number DESC LIMIT 1"
 
-SUMMARIES = (
+SELECT_SUMMARY = (
     "SELECT number, id, started, function, algorithm, d, k, seed, status, seconds, summary "
     "FROM runs LEFT JOIN snapshots ON run = number"
 )
 
-COLUMNS: dict[str, Any] = {
+COLUMN_TYPES: dict[str, Any] = {
     **dict.fromkeys(("number", "d", "crc", "round", "point", "attempt"), int),
     **dict.fromkeys(("id", "started", "version", "algorithm", "seed", "settings", "status"), str),
     **dict.fromkeys(("state", "reason", "stderr"), str),
@@ -57,15 +56,15 @@ COLUMNS: dict[str, Any] = {
     "function": (str, NoneType),
     "summary": (str, NoneType),  # None in a list, for a run that has no snapshot yet
 }
-"""What a column holds."""
+"""The types of the columns, which SQLite does not enforce."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSummary:
     """One line of a list of runs.
 
-    ``function`` is None if points are evaluated elsewhere. ``status`` is the name of a `Status`,
-    or of an open run that nobody is at work on: STOPPED, or WAITING for values from elsewhere.
+    ``function`` is None if points are evaluated externally. ``status`` is the name of a `Status`,
+    or of an open run that no process has locked: STOPPED, or WAITING for values from elsewhere.
     """
 
     name: str
@@ -84,7 +83,7 @@ class RunSummary:
     @property
     def finished(self) -> bool:
         """Whether there is nothing to resume."""
-        return self.status not in OPEN
+        return self.status not in UNFINISHED
 
 
 class Store:
@@ -120,21 +119,14 @@ class Store:
         """Close the file."""
         self._connection.close()
 
-    def create(self, settings: Settings) -> Sitting:
-        """Start a run and return the sitting at it."""
+    def create(self, spec: RunSpec) -> StoredRun:
+        """Start a run, and lock it."""
         self._check_writable()
-        text, arrays = settings.encoded()
+        encoded = spec.encoded()
         row = (
             datetime.now(UTC).isoformat(timespec="seconds"),
-            settings.version,
-            settings.label,
-            settings.algorithm,
-            settings.x0.size,
-            settings.k,
-            str(settings.seed),
-            text,
-            arrays,
-            zlib.crc32(arrays, zlib.crc32(text.encode())),
+            *(spec.version, spec.label, spec.algorithm, spec.x0.size, spec.k, str(spec.seed)),
+            *(*encoded, encoded.crc),
         )
         number = 0
         try:
@@ -144,10 +136,12 @@ class Store:
         except BaseException:
             locking.release(self.path, number)
             raise
-        return Sitting(self._connection, self.path, number=number, name=name, settings=settings)
+        return StoredRun(
+            self._connection, self.path, number=number, name=name, spec=spec, locked=True
+        )
 
-    def sit(self, run: str | None = None, *, wait: float = 0.0) -> Sitting:
-        """Take a run for this process alone, after ``wait`` seconds at most.
+    def lock(self, run: str | None = None, *, wait: float = 0.0) -> StoredRun:
+        """Open a run for this process alone; another one has ``wait`` seconds to release it.
 
         Without a name, the newest unfinished run, or the newest if all are finished.
         """
@@ -155,39 +149,40 @@ class Store:
         number, name = self._find(run)
         self._acquire(name, number, wait=wait)
         try:
-            return self._at(name)
+            return self._open(number, locked=True)
         except BaseException:
             locking.release(self.path, number)
             raise
 
-    def look(self, run: str | None = None) -> Sitting:
-        """Return a sitting that may read and not write: nobody else is kept from the run."""
-        return self._at(self.find(run))
+    def open_readonly(self, run: str | None = None) -> StoredRun:
+        """Open a run to be read, even if a process has locked it."""
+        return self._open(self._find(run)[0], locked=False)
 
-    def settings(self, run: str) -> Settings:
-        """Return the parameters of a run."""
-        return self._settings(self._row(run))
+    def spec(self, run: str) -> RunSpec:
+        """Return the specification of a run."""
+        return self._spec(self._row(self._find(run)[0]))
 
     def snapshot(self, run: str) -> Snapshot | None:
         """Return the newest snapshot of a run, if there is one."""
         return self._snapshot(*self._find(run))
 
     def faults(self, run: str) -> list[Fault]:
-        """Return the evaluations of a run that failed, in the order of their coming."""
+        """Return the failed evaluations of a run, the oldest first."""
         number, name = self._find(run)
         rows = self._select(
             "SELECT point, attempt, reason, stderr FROM faults WHERE run = ? ORDER BY number",
             number,
         )
-        return [Fault(*self._typed(row, f"a fault of run {name}")) for row in rows]
+        return [Fault(*self._check_types(row, f"a fault of run {name}")) for row in rows]
 
     def runs(self) -> list[RunSummary]:
         """Return a line for each run, the oldest first."""
-        return [self._summary(row) for row in self._select(f"{SUMMARIES} ORDER BY number")]
+        return [self._summary(row) for row in self._select(f"{SELECT_SUMMARY} ORDER BY number")]
 
     def summary(self, run: str) -> RunSummary:
         """Return the line of one run."""
-        return self._summary(self._select(f"{SUMMARIES} WHERE number = ?", self._find(run)[0])[0])
+        (row,) = self._select(f"{SELECT_SUMMARY} WHERE number = ?", self._find(run)[0])
+        return self._summary(row)
 
     def find(self, run: str | None = None) -> str:
         """Return the name of a run: the newest unfinished one, or the newest, if None."""
@@ -196,12 +191,15 @@ class Store:
     def _find(self, run: str | None) -> tuple[int, str]:
         """Return the number and the name of a run."""
         if run is not None:
-            rows = self._select(f"{NUMBERS} WHERE id = ?", run)
+            rows = self._select(f"{SELECT_NUMBER} WHERE id = ?", run)
         else:
-            rows = self._select(f"{NUMBERS} WHERE status IN (?, ?, ?, ?) {NEWEST}", *STORED_OPEN)
-            rows = rows or self._select(f"{NUMBERS} {NEWEST}")
+            rows = self._select(
+                f"{SELECT_NUMBER} WHERE status IN (?, ?, ?, ?) {NEWEST_FIRST_ROW}",
+                *STORED_UNFINISHED,
+            )
+            rows = rows or self._select(f"{SELECT_NUMBER} {NEWEST_FIRST_ROW}")
         if rows:
-            number, name = self._typed(rows[0], "the list of runs")
+            number, name = self._check_types(rows[0], "the list of runs")
             return number, name
         known = ", ".join(str(row["id"]) for row in self._select("SELECT id FROM runs"))
         if run is None or not known:
@@ -211,7 +209,7 @@ class Store:
     def _insert(self, row: tuple[Any, ...]) -> tuple[str, int]:
         """Add a run under a name that is not taken."""
         while True:
-            name = "".join(secrets.choice(LETTERS) for _ in range(ID_LENGTH))
+            name = "".join(secrets.choice(ID_ALPHABET) for _ in range(ID_LENGTH))
             cursor = self._connection.execute(
                 "INSERT OR IGNORE INTO runs VALUES "
                 "(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'RUNNING', 0.0)",
@@ -224,10 +222,9 @@ class Store:
         deadline = time.monotonic() + wait
         while not locking.acquire(self.path, number):
             if time.monotonic() >= deadline:
-                owner = locking.owner(self.path, number) or "another process"
+                holder = locking.holder(self.path, number) or "another process"
                 raise RunBusyError(
-                    f"run {name} of {self.path} belongs to {owner}, which is at work on it. Wait "
-                    "for it, or end it."
+                    f"run {name} of {self.path} is locked by {holder}. Wait for it, or end it."
                 )
             time.sleep(RETRY_SECONDS)
 
@@ -235,36 +232,38 @@ class Store:
         if not self._writable:
             raise StoreWriteError(
                 f"The run store {self.path} can be read and not written: the file or its folder "
-                "is protected. Copy it to a folder that can be written to go on with its runs."
+                "is protected. Copy it to a folder that can be written to resume its runs."
             )
 
-    def _at(self, name: str) -> Sitting:
-        row = self._row(name)
-        return Sitting(
+    def _open(self, number: int, *, locked: bool) -> StoredRun:
+        row = self._row(number)
+        return StoredRun(
             self._connection,
             self.path,
-            number=row["number"],
+            number=number,
             name=row["id"],
-            settings=self._settings(row),
+            spec=self._spec(row),
             status=Status[row["status"]],
             seconds=row["seconds"],
-            snapshot=self._snapshot(row["number"], row["id"]),
+            snapshot=self._snapshot(number, row["id"]),
+            locked=locked,
         )
 
-    def _row(self, run: str) -> Any:
-        rows = self._select("SELECT * FROM runs WHERE number = ?", self._find(run)[0])
-        self._typed(rows[0], f"the entry of run {run}")
-        return rows[0]
+    def _row(self, number: int) -> Any:
+        (row,) = self._select("SELECT * FROM runs WHERE number = ?", number)
+        self._check_types(row, f"the entry of run {row['id']}")
+        return row
 
-    def _settings(self, row: Any) -> Settings:
-        if row["crc"] != zlib.crc32(row["arrays"], zlib.crc32(row["settings"].encode())):
+    def _spec(self, row: Any) -> RunSpec:
+        encoded = Encoded(row["settings"], row["arrays"])
+        if row["crc"] != encoded.crc:
             raise damaged(self.path, f"the settings of run {row['id']}")
         try:
-            return Settings.decoded(Encoded(row["settings"], row["arrays"]))
+            return RunSpec.decoded(encoded)
         except EncodingError as error:
             raise RunMismatchError(
                 f"run {row['id']}, made by szoht {row['version']}, cannot be read here: {error}. "
-                f"Install szoht=={row['version']} to go on with it."
+                f"Install szoht=={row['version']} to resume it."
             ) from error
 
     def _snapshot(self, number: int, name: str) -> Snapshot | None:
@@ -274,7 +273,7 @@ class Store:
         )
         if not rows:
             return None
-        *contents, crc = self._typed(rows[0], what)
+        *contents, crc = self._check_types(rows[0], what)
         snapshot = Snapshot(*contents)
         if snapshot.crc != crc:
             raise damaged(self.path, what)
@@ -286,7 +285,7 @@ class Store:
 
     def _summary(self, row: Any) -> RunSummary:
         what = f"the entry of run {row['id']}"
-        self._typed(row, what)
+        self._check_types(row, what)
         try:
             shown = {} if row["summary"] is None else read_summary(row["summary"])
             seed = int(row["seed"])
@@ -294,8 +293,8 @@ class Store:
         except (EncodingError, ValueError) as error:
             raise damaged(self.path, f"{what}: {error}") from error
         status = row["status"]
-        owner = locking.owner(self.path, row["number"])
-        if status == "RUNNING" and not (owner and owner.alive):
+        holder = locking.holder(self.path, row["number"])
+        if status == "RUNNING" and not (holder and holder.alive):
             status = "WAITING" if row["function"] is None else "STOPPED"
         return RunSummary(
             name=row["id"],
@@ -312,10 +311,10 @@ class Store:
             best=shown.get("best"),
         )
 
-    def _typed(self, row: Any, what: str) -> tuple[Any, ...]:
-        """Return a row, each of whose columns must be of its type: SQLite does not insist."""
+    def _check_types(self, row: Any, what: str) -> tuple[Any, ...]:
+        """Return a row, whose columns must have their types."""
         for name in row.keys():  # noqa: SIM118  (a row is no dict)
-            if not isinstance(row[name], COLUMNS[name]):
+            if not isinstance(row[name], COLUMN_TYPES[name]):
                 raise damaged(self.path, f"{what}: {name}")
             if name == "seconds" and not 0 <= row[name] < math.inf:
                 raise damaged(self.path, f"{what}: {name}")
@@ -334,7 +333,7 @@ StoreLike: TypeAlias = str | os.PathLike[str] | Store
 
 
 @contextmanager
-def opened(store: StoreLike, *, create: bool) -> Iterator[Store]:
+def open_store(store: StoreLike, *, create: bool) -> Iterator[Store]:
     """Yield the store itself, or open the one at a path for as long as the block lasts."""
     if isinstance(store, Store):
         yield store

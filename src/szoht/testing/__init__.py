@@ -1,4 +1,4 @@
-"""The conformance suite: run it on your own operators, estimators, algorithms, executors."""
+"""The public conformance suite for operators, estimators, algorithms and executors."""
 
 from szoht.testing.algorithms import check_algorithm
 from szoht.testing.estimators import check_estimator

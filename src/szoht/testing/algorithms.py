@@ -1,4 +1,4 @@
-"""`check_algorithm`: what every algorithm must satisfy."""
+"""`check_algorithm`: the contract of algorithms."""
 
 import dataclasses
 from typing import Any
@@ -17,7 +17,7 @@ __all__ = ["check_algorithm", "sparse_quadratic"]
 
 
 def sparse_quadratic(d: int, *, n_samples: int | None = None) -> Objective:
-    """Return f(x) = ||x - y||^2 / 2 with three non-zeros in y, as a finite sum if asked.
+    """Return f(x) = ||x - y||^2 / 2 with three non-zeros in y, optionally as a finite sum.
 
     The i-th component of the sum is the same quadratic around y plus a shift; the shifts add up
     to zero.
@@ -26,10 +26,10 @@ def sparse_quadratic(d: int, *, n_samples: int | None = None) -> Objective:
     y[[1, d // 2, d - 1]] = [1.0, -0.7, 0.4]
     n = n_samples or 1
     shifts = np.random.default_rng(5).standard_normal((n, d)) * (0.0 if n_samples is None else 0.01)
-    centres = y + shifts - shifts.mean(axis=0)
+    centers = y + shifts - shifts.mean(axis=0)
 
     def values(points: Vector, sample: Sample) -> Vector:
-        members = centres if sample is None else centres[sample]
+        members = centers if sample is None else centers[sample]
         squares = ((points[:, np.newaxis, :] - members) ** 2).sum(axis=2)
         averages: Vector = 0.5 * squares.mean(axis=1)
         return averages
@@ -38,7 +38,7 @@ def sparse_quadratic(d: int, *, n_samples: int | None = None) -> Objective:
         return float(values(x[np.newaxis], sample)[0])
 
     def gradient(x: Vector, sample: Sample) -> Vector:
-        members = centres if sample is None else centres[sample]
+        members = centers if sample is None else centers[sample]
         slope: Vector = x - members.mean(axis=0)
         return slope
 
@@ -50,10 +50,10 @@ def check_algorithm(
 ) -> None:
     """Raise AssertionError unless ``algorithm`` keeps the contract and makes progress.
 
-    Checked on a sparse quadratic: every iterate obeys the constraint; asking twice gives one plan
-    and telling twice one state; states are read-only; the objective decreases by half or more;
-    `minimize` and `AskTell` agree bit for bit, whatever the chunk size; the count in result,
-    history and callback is the number of points that the objective really saw.
+    Checked on a sparse quadratic: every iterate is feasible; `ask` and `tell` are pure; states are
+    read-only; the objective decreases by half or more;
+    `minimize` and `AskTell` agree bit for bit, for any chunk size; result, history and callback
+    agree on the number of queries.
 
     >>> from szoht.algorithms import szoht
     >>> check_algorithm(szoht(k=3, q=10, mu=1e-6, step_size=0.3))
@@ -64,8 +64,8 @@ def check_algorithm(
     iterates: list[Progress] = []
     result = _run(algorithm, objective, x0, iterations, callback=iterates.append)
     contains = getattr(algorithm.operator, "contains", lambda _: True)
-    assert all(contains(progress.x) for progress in iterates), "an iterate left the constraint"
-    assert contains(result.x), "the solution left the constraint"
+    assert all(contains(progress.x) for progress in iterates), "an iterate is infeasible"
+    assert contains(result.x), "the solution is infeasible"
     _check_progress(objective, x0, result, n_samples)
     _check_counts(result, iterates)
     for other in (
@@ -73,8 +73,8 @@ def check_algorithm(
         _run(algorithm, objective, x0, iterations, chunk_size=3),
         _ask_tell(algorithm, objective, x0, iterations),
     ):
-        assert np.array_equal(result.x, other.x), "the same seed must give the same bits"
-        assert result.nfev == other.nfev, "the same seed must cost the same"
+        assert np.array_equal(result.x, other.x), "the same seed must give bit-identical results"
+        assert result.nfev == other.nfev, "the same seed must use the same number of queries"
 
 
 def _run(
@@ -106,10 +106,10 @@ def _check_purity(algorithm: Algorithm, objective: Objective, x0: Vector) -> Non
     oracle = Oracle(objective=objective)
     for _ in range(4):
         plan, again = algorithm.ask(state), algorithm.ask(state)
-        assert np.array_equal(plan.points(), again.points()), "asking twice must give one plan"
+        assert np.array_equal(plan.points(), again.points()), "asking twice must give the same plan"
         answers = oracle(plan)
-        state, twin = (algorithm.tell(state, plan, answers) for _ in range(2))
-        assert np.array_equal(state.x, twin.x), "telling twice must give one state"
+        state, repeated = (algorithm.tell(state, plan, answers) for _ in range(2))
+        assert np.array_equal(state.x, repeated.x), "telling twice must give the same state"
         _check_read_only(state)
 
 
@@ -123,8 +123,8 @@ def _check_read_only(state: State) -> None:
 def _check_progress(
     objective: Objective, x0: Vector, result: Result, n_samples: int | None
 ) -> None:
-    everything = None if n_samples is None else np.arange(n_samples)
-    start, end = objective.value(x0, everything), objective.value(result.x, everything)
+    all_samples = None if n_samples is None else np.arange(n_samples)
+    start, end = objective.value(x0, all_samples), objective.value(result.x, all_samples)
     assert end <= 0.5 * start, f"no progress: f went from {start:.3g} to {end:.3g}"
     if n_samples is None:
         assert abs(result.fun - end) <= 1e-12 * (1 + abs(end)), "`fun` is not the value at `x`"

@@ -1,4 +1,4 @@
-"""`check_estimator`: what every gradient estimator must satisfy."""
+"""`check_estimator`: the contract of gradient estimators."""
 
 import numpy as np
 
@@ -10,18 +10,18 @@ from szoht.types import Mask, Vector
 __all__ = ["check_estimator"]
 
 SIGMAS = 5.5
-"""A deviation that 30 coordinates exceed by chance once in a million runs."""
+"""Exceeded by chance by one of 30 coordinates once in a million runs."""
 
 
 def check_estimator(
     estimator: Estimator, *, d: int = 30, repetitions: int = 2_000, rng: int = 0
 ) -> None:
-    """Raise AssertionError unless ``estimator`` is pure and unbiased, scale included.
+    """Raise AssertionError unless ``estimator`` is pure and unbiased, including its scale.
 
     Checked on a linear function, for which the expected estimate is its gradient: the mean over
-    ``repetitions`` addresses must lie within its own standard error of it. An estimator that is
-    wrong by a factor fails, which a test of directions alone would not notice. Asking twice must
-    give the same points, and points that failed must be left out. The plan may consist of any
+    ``repetitions`` keys must agree with it up to its standard error. An estimator that is wrong by
+    a factor fails, which a test of directions alone would not detect. Planning twice must
+    give the same points, and failed points must be ignored. The plan may consist of any
     queries, with ``x`` anywhere among their points or nowhere.
 
     >>> from szoht.estimators import Sphere
@@ -53,13 +53,13 @@ def _estimate(estimator: Estimator, x: Vector, slope: Vector, key: Key) -> Estim
         estimate, memory = estimator.combine(plan, linear_answers(plan, slope), memory)
         if estimate is not None:
             return estimate
-    raise AssertionError("the estimator asks for round after round")
+    raise AssertionError("the estimator did not finish within 100 rounds")
 
 
 def _check_purity(estimator: Estimator, x: Vector) -> None:
     key = Key(seed=3, iteration=1)
     first, second = (estimator.plan(x, None, estimator.init(x), key) for _ in range(2))
-    assert np.array_equal(first.points(), second.points()), "the same address must give one plan"
+    assert np.array_equal(first.points(), second.points()), "the same key must give the same plan"
     assert first.cost == first.n_points == len(first.points()), "a plan must know its cost"
 
 
@@ -81,7 +81,7 @@ def _check_unbiased(estimator: Estimator, x: Vector, slope: Vector, repetitions:
 
 
 def _check_failures(estimator: Estimator, x: Vector, slope: Vector) -> None:
-    """Let a point beside ``x`` fail, then ``x`` itself, then all; where they are says the plan."""
+    """Let a point other than ``x`` fail, then ``x`` itself, then all points."""
     memory = estimator.init(x)
     plan = estimator.plan(x, None, memory, Key(seed=11))
     points = plan.points()
@@ -91,13 +91,13 @@ def _check_failures(estimator: Estimator, x: Vector, slope: Vector) -> None:
         values = np.where(failed, np.nan, points @ slope + 1)
         estimate, _ = estimator.combine(plan, plan.answered(values), memory)
         assert estimate is not None, "a failed point must not stop the estimate"
-        assert np.isfinite(estimate.gradient).all(), "a failed point must be left out"
+        assert np.isfinite(estimate.gradient).all(), "a failed point must be ignored"
         return estimate.value
 
-    beside = np.flatnonzero(~at_x)
-    value_without(np.isin(np.arange(len(points)), beside[-1:]))
+    others = np.flatnonzero(~at_x)
+    value_without(np.isin(np.arange(len(points)), others[-1:]))
     value = value_without(at_x) if at_x.any() else np.nan
     known = np.isclose(value, x @ slope + 1, rtol=1e-6, atol=1e-6)
     assert known or np.isnan(value), "a failed base point must give the value NaN"
-    nothing = value_without(np.ones(len(points), dtype=bool))
-    assert np.isnan(nothing), "without any answer the value must be NaN"
+    no_values = value_without(np.ones(len(points), dtype=bool))
+    assert np.isnan(no_values), "if all points fail the value must be NaN"

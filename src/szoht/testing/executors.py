@@ -1,4 +1,4 @@
-"""`check_executor`: what every executor must satisfy."""
+"""`check_executor`: the contract of executors."""
 
 import math
 from concurrent import futures
@@ -6,27 +6,32 @@ from typing import Any
 
 import numpy as np
 
+from szoht.core.objective import Objective
 from szoht.errors import AnswerShapeError
 from szoht.evaluation.executors.base import Executor
+from szoht.evaluation.executors.config import resolve_executor
+from szoht.evaluation.oracle import Oracle
 from szoht.result import Faults, Result, Status
+from szoht.run.ask_tell import AskTell
 from szoht.run.minimize import minimize
 from szoht.types import Sample, Vector
 
 __all__ = ["check_executor"]
 
 D = 20
-CENTRE = np.zeros(D)
-CENTRE[[1, 10, 19]] = [1.0, -0.7, 0.4]
+CENTER = np.zeros(D)
+CENTER[[1, 10, 19]] = [1.0, -0.7, 0.4]
 MIX = np.random.default_rng(5).standard_normal((30, D)) / 5
 
 
 def check_executor(executor: Executor | futures.Executor) -> None:
-    """Raise AssertionError unless ``executor`` computes what the calling thread computes.
+    """Raise AssertionError unless ``executor`` gives the same results as the calling thread.
 
-    Checked on a small problem, with a plain, a vectorised and a stochastic function: the same bits
-    and counts as without it; work that raises is tried again and counted, then left to
-    ``on_error``, with the function's own exception; a wrong shape is reported at once; and nothing
-    is closed that was not opened, so that all this can be done with one executor.
+    Checked on a small problem, with a plain, a vectorized and a stochastic function: the same bits
+    and counts as without it; several outputs come back in their shape; work that raises is retried
+    and counted, then left to ``on_error``, with the function's own exception; a wrong shape is
+    reported at once; and nothing is closed that was not opened, so that all this can be done with
+    one executor.
 
     >>> from szoht.executors import Threads
     >>> check_executor(Threads(2))
@@ -39,28 +44,47 @@ def check_executor(executor: Executor | futures.Executor) -> None:
     for function, options in cases:
         expected = _run(function, None, **options)
         _check_equal(expected, _run(function, executor, **options))
+    _check_outputs(executor)
     _check_exceptions(executor)
 
 
 def _check_equal(expected: Result, result: Result) -> None:
-    assert np.array_equal(expected.x, result.x), "an executor must not change a bit"
-    assert expected.fun == result.fun, "an executor must not change a bit"
+    assert np.array_equal(expected.x, result.x), "an executor must give bit-identical results"
+    assert expected.fun == result.fun, "an executor must give bit-identical results"
     assert expected.counts == result.counts, "an executor must not change what is counted"
-    assert result.faults == Faults(), "nothing went wrong, so there is nothing to count"
+    assert result.faults == Faults(), "no fault must be counted if none occurred"
+
+
+def _check_outputs(executor: Executor | futures.Executor) -> None:
+    plan = AskTell(np.zeros(D), k=3, method="szoht", max_queries=60, rng=3).ask()
+    config = resolve_executor(
+        workers=None, executor=executor, timeout=None, retries=None, min_fraction=None
+    )
+    assert config is not None
+    objective = Objective(value=_outputs, n_outputs=3)
+    with config.open(objective) as scheduler:
+        (answer,) = Oracle(objective=objective, scheduler=scheduler)(plan)
+    (expected,) = Oracle(objective=objective)(plan)
+    assert answer.outputs is not None, "several outputs must come back"
+    assert expected.outputs is not None
+    assert np.array_equal(answer.outputs, expected.outputs, equal_nan=True), (
+        "an executor must not change a bit of several outputs"
+    )
+    assert np.isnan(answer.outputs[:, 2]).any(), "single outputs may be NaN"
 
 
 def _check_exceptions(executor: Executor | futures.Executor) -> None:
     skipping = _run(_fragile, executor, on_error="skip", retries=1)
-    assert skipping.status is Status.QUERIES, "with on_error='skip' the run goes on"
+    assert skipping.status is Status.QUERIES, "with on_error='skip' the run continues"
     assert skipping.counts.failures > 0, "points that fail are counted"
     assert skipping.faults.raised == 2 * skipping.counts.failures, (
-        "a piece is tried again as often as `retries` says, and every fault is counted"
+        "a chunk is retried as often as `retries` says, and every fault is counted"
     )
     stopping = _run(_fragile, executor, retries=0)
     assert stopping.status is Status.FAILED, "with on_error='stop' the run ends"
     assert stopping.failure is not None
     assert isinstance(stopping.failure.exception, ArithmeticError), (
-        "the exception of the function must come back as it is"
+        "the exception of the function must be returned unchanged"
     )
     try:
         _run(_wrong, executor, vectorized=True, chunk_size=3)
@@ -84,12 +108,17 @@ def _run(function: Any, executor: Executor | futures.Executor | None, **options:
 
 
 def _plain(x: Vector) -> float:
-    return float(np.square(MIX @ (x - CENTRE)).sum())
+    return float(np.square(MIX @ (x - CENTER)).sum())
 
 
 def _stacked(points: Vector) -> Vector:
-    answer: Vector = np.square((points - CENTRE) @ MIX.T).sum(axis=1)
+    answer: Vector = np.square((points - CENTER) @ MIX.T).sum(axis=1)
     return answer
+
+
+def _outputs(x: Vector, sample: Sample) -> Vector:
+    del sample
+    return np.array([_plain(x), float(x[1]), math.nan if x[4] > 0 else 1.0])
 
 
 def _seeded(x: Vector, sample: Sample) -> float:

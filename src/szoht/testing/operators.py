@@ -1,4 +1,4 @@
-"""`check_operator`: what every set and penalty must satisfy."""
+"""`check_operator`: the contract of sets and penalties."""
 
 import numpy as np
 
@@ -9,16 +9,16 @@ from szoht.types import Vector
 __all__ = ["check_operator"]
 
 TRIALS = 50
-TOLERANCE = 1e-10
+ABSOLUTE = 1e-10
 
 
 def check_operator(operator: Operator, *, d: int = 12, rng: int = 0) -> None:
     """Raise AssertionError unless ``operator`` is a projection or a proximal map.
 
-    Checked on random points: the input is left alone and the answer repeats; the answer is at
-    least as good as many other candidates, which a wrong threshold, a scaled or a chained
-    projection is not; sets contain what they project to and leave it where it is; `lmo` beats
-    every feasible candidate; NaN and infinity are refused.
+    Checked on random points: `prox` does not change its input and is deterministic; its result is
+    at least as good as many other candidates, unlike a wrong threshold, a scaled or a chained
+    projection; projections are feasible and idempotent; `lmo` is at least as good as every
+    feasible candidate; NaN and infinity raise an error.
 
     >>> from szoht.operators import Sparse
     >>> check_operator(Sparse(3))
@@ -31,7 +31,7 @@ def check_operator(operator: Operator, *, d: int = 12, rng: int = 0) -> None:
             _check_prox(operator, y, step, points)
     if hasattr(operator, "lmo"):
         _check_lmo(operator, points)
-    _check_refusal(operator, d)
+    _check_non_finite(operator, d)
 
 
 def _check_prox(operator: Operator, y: Vector, step: float, points: Vector) -> None:
@@ -40,13 +40,13 @@ def _check_prox(operator: Operator, y: Vector, step: float, points: Vector) -> N
     assert np.array_equal(y, before), "prox must not change its input"
     assert x is not y, "prox must return a new array"
     assert x.shape == y.shape, "prox must keep the shape"
-    assert np.array_equal(x, operator.prox(y, step)), "prox must give the same answer twice"
+    assert np.array_equal(x, operator.prox(y, step)), "prox must be deterministic"
     penalty = getattr(operator, "value", lambda _: 0.0)
     contains = getattr(operator, "contains", None)
     if contains is not None:
-        assert contains(x), "a projection must land in its set"
+        assert contains(x), "a projection must be feasible"
         again = operator.prox(x, step)
-        assert np.allclose(again, x, rtol=0, atol=TOLERANCE), "projecting twice must change nothing"
+        assert np.allclose(again, x, rtol=0, atol=ABSOLUTE), "projecting twice must change nothing"
 
     def cost(z: Vector) -> float:
         return 0.5 * float(((z - y) ** 2).sum()) + step * penalty(z)
@@ -58,7 +58,7 @@ def _check_prox(operator: Operator, y: Vector, step: float, points: Vector) -> N
     restored = [np.where(np.arange(y.size) == i, y, x) for i in range(y.size)]
     for candidate in others + restored:
         if contains is None or contains(candidate):
-            assert best <= cost(candidate) + TOLERANCE * (1 + abs(best)), (
+            assert best <= cost(candidate) + ABSOLUTE * (1 + abs(best)), (
                 "prox is not the nearest point: another feasible point is better"
             )
 
@@ -70,12 +70,12 @@ def _check_lmo(operator: Operator, points: Vector) -> None:
         assert operator.contains(vertex), "lmo must return a point of the set"  # type: ignore[attr-defined]
         value = float(gradient @ vertex)
         for point in feasible:
-            assert value <= float(gradient @ point) + TOLERANCE * (1 + abs(value)), (
+            assert value <= float(gradient @ point) + ABSOLUTE * (1 + abs(value)), (
                 "lmo is not a minimiser of the inner product over the set"
             )
 
 
-def _check_refusal(operator: Operator, d: int) -> None:
+def _check_non_finite(operator: Operator, d: int) -> None:
     for bad in (np.nan, np.inf, -np.inf):
         y = np.ones(d)
         y[d // 2] = bad

@@ -14,7 +14,7 @@ from szoht.updates.frank_wolfe import require_lmo
 __all__ = ["AcceleratedConditionalGradient", "inexact_projection"]
 
 
-class Pair(NamedTuple):
+class Sequences(NamedTuple):
     """The two sequences: ``x`` takes the gradient steps, ``z`` averages and is the output."""
 
     x: Vector
@@ -58,12 +58,14 @@ class AcceleratedConditionalGradient:
         check_integer("max_inner", self.max_inner, low=1)
         require_lmo(self, self.operator)
 
-    def init(self, x: Vector) -> Pair:
+    def init(self, x: Vector) -> Sequences:
         """Both sequences start at x0."""
-        return Pair(x, x)
+        return Sequences(x, x)
 
-    def step(self, x: Vector, estimate: Estimate, t: int, memory: Pair) -> tuple[Vector, Pair]:
-        """Return where the next gradient is asked; ``x`` is w_t, the paper's t is one more."""
+    def step(
+        self, x: Vector, estimate: Estimate, t: int, memory: Sequences
+    ) -> tuple[Vector, Sequences]:
+        """Return where the next gradient is estimated; ``x`` is w_t, the paper's t is one more."""
         del x
         n = t + 1
         moved = inexact_projection(
@@ -74,11 +76,11 @@ class AcceleratedConditionalGradient:
             gap=self.smoothness * self.distance / (n * self.horizon),
             max_steps=self.max_inner,
         )
-        z = _mix(memory.z, moved, 2 / (n + 1))
-        pair = Pair(frozen(moved), frozen(z))
-        return _mix(pair.z, pair.x, 2 / (n + 2)), pair
+        z = _convex_combination(memory.z, moved, 2 / (n + 1))
+        pair = Sequences(frozen(moved), frozen(z))
+        return _convex_combination(pair.z, pair.x, 2 / (n + 2)), pair
 
-    def output(self, memory: Pair) -> Vector:
+    def output(self, memory: Sequences) -> Vector:
         """Return z, the sequence that the theorem is about."""
         return memory.z
 
@@ -104,10 +106,10 @@ def inexact_projection(
         vertex = operator.lmo(p)  # type: ignore[attr-defined]
         if float(p @ (vertex - y)) >= -gap:
             break
-        y = _mix(y, vertex, 2 / (r + 1))
+        y = _convex_combination(y, vertex, 2 / (r + 1))
     return y
 
 
-def _mix(first: Vector, second: Vector, share: float) -> Vector:
+def _convex_combination(first: Vector, second: Vector, share: float) -> Vector:
     mixed: Vector = (1 - share) * first + share * second
     return np.asarray(mixed)

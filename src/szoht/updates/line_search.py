@@ -1,4 +1,4 @@
-"""A forward-backward step whose length is found by trying a few."""
+"""A forward-backward step with a line search."""
 
 import math
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from szoht.types import Vector
 __all__ = ["LineSearch"]
 
 
-PATIENCE = 5
-"""Searches in vain after which the whole ladder is tried again."""
+MAX_FAILED_SEARCHES = 5
+"""Searches without a decrease after which all lengths are tried again."""
 
 
-class Length(NamedTuple):
-    """The length that worked last, NaN if none did, and the searches in vain since then."""
+class StepMemory(NamedTuple):
+    """The last step size that decreased f, NaN if none did, and how many searches failed since."""
 
     step: float
     failures: int
@@ -28,22 +28,22 @@ class Length(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class LineSearch:
-    """``prox(x - eta ghat, eta)`` with the best eta of a short ladder; no constant L is needed.
+    """``prox(x - eta ghat, eta)`` with the best eta of a few; no constant L is needed.
 
     Each iteration measures the candidates for ``eta`` in {previous / ratio, previous,
     previous * ratio} and moves to the best of them, or stays if none improves on f(x) and tries
     shorter ones next time. The first iteration tries ``2 * reach + 1`` lengths around
     ``max(1, |x|_inf) / |ghat|_inf``, so neither the scale of f nor that of x has to be known; so
-    does the one after ``PATIENCE`` searches in vain.
+    does the one after ``MAX_FAILED_SEARCHES`` failed searches.
 
     Parameters
     ----------
     operator : Operator
         The set or penalty; a penalty's own value is part of the comparison.
     ratio : float
-        Between neighbouring lengths, > 1.
+        Between neighboring lengths, > 1.
     reach : int
-        Half the length of the first ladder, >= 1.
+        Half the number of lengths in the first iteration, >= 1.
 
     Notes
     -----
@@ -64,19 +64,19 @@ class LineSearch:
         del d
         return True
 
-    def init(self, x: Vector) -> Length:
+    def init(self, x: Vector) -> StepMemory:
         """No length is known yet."""
         del x
-        return Length(math.nan, 0)
+        return StepMemory(math.nan, 0)
 
-    def trials(self, x: Vector, estimate: Estimate, memory: Length) -> tuple[Vector, ...]:
+    def trials(self, x: Vector, estimate: Estimate, memory: StepMemory) -> tuple[Vector, ...]:
         """Return the candidates, in order of increasing length."""
         lengths = self._lengths(x, estimate, memory)
         return tuple(self._candidate(x, estimate, step) for step in lengths)
 
     def choose(
-        self, x: Vector, estimate: Estimate, values: Vector, memory: Length
-    ) -> tuple[Measured, Length]:
+        self, x: Vector, estimate: Estimate, values: Vector, memory: StepMemory
+    ) -> tuple[Measured, StepMemory]:
         """Return the best candidate, or ``x`` itself with a shorter length to try next."""
         lengths = self._lengths(x, estimate, memory)
         totals, now = values, estimate.value
@@ -87,18 +87,18 @@ class LineSearch:
         i = int(np.argmin(np.where(np.isnan(totals), np.inf, totals)))
         if not totals[i] < now:
             failures = memory.failures + 1
-            shorter = math.nan if failures >= PATIENCE else lengths[0]
+            shorter = math.nan if failures >= MAX_FAILED_SEARCHES else lengths[0]
             stays = Measured(x, estimate.value, estimate.measured)
-            return stays, Length(shorter, failures % PATIENCE)
+            return stays, StepMemory(shorter, failures % MAX_FAILED_SEARCHES)
         moved = Measured(self._candidate(x, estimate, lengths[i]), float(values[i]))
-        return moved, Length(lengths[i], 0)
+        return moved, StepMemory(lengths[i], 0)
 
     def _candidate(self, x: Vector, estimate: Estimate, step: float) -> Vector:
         return self.operator.prox(x - step * estimate.gradient, step)
 
-    def _lengths(self, x: Vector, estimate: Estimate, memory: Length) -> list[float]:
+    def _lengths(self, x: Vector, estimate: Estimate, memory: StepMemory) -> list[float]:
         if math.isnan(memory.step):
             steepest = float(np.abs(estimate.gradient).max())
-            centre = max(1.0, float(np.abs(x).max())) / steepest
-            return [centre * self.ratio**j for j in range(-self.reach, self.reach + 1)]
+            center = max(1.0, float(np.abs(x).max())) / steepest
+            return [center * self.ratio**j for j in range(-self.reach, self.reach + 1)]
         return [memory.step / self.ratio, memory.step, memory.step * self.ratio]

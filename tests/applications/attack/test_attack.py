@@ -190,8 +190,8 @@ def test_probabilities():
             attacked(model, scores="probs")
 
 
-def colour(images):
-    """A classifier of colour images: the mean over channels, as a grey one."""
+def color(images):
+    """A classifier of color images: the mean over channels, as a grey one."""
     return classifiers.logits(np.asarray(images).mean(axis=1 if images.shape[1] == 3 else 3))
 
 
@@ -200,12 +200,12 @@ def test_pixels_of_colour_images_move_together(channels):
     axis = 0 if channels == "first" else 2
     image = np.repeat(np.expand_dims(IMAGE, axis), 3, axis=axis)
     for method in ("corner_search", "sparse_rs"):
-        result = attacked(colour, image, unit="pixels", k=6, method=method, max_queries=3_000)
+        result = attacked(color, image, unit="pixels", k=6, method=method, max_queries=3_000)
         assert result.success
         changed = (result.adversarial != image).any(axis=axis)
         assert result.pixels == changed.sum() <= 6
         assert result.l0 > result.pixels
-    single = attacked(colour, image, k=12, method="corner_search", max_queries=3_000)
+    single = attacked(color, image, k=12, method="corner_search", max_queries=3_000)
     assert single.l0 <= 12
 
 
@@ -338,13 +338,13 @@ def test_a_limit_of_time_ends_an_attack():
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "complaint"),
+    ("change", "error", "expected"),
     [
         ({"image": IMAGE * 300}, ParameterError, r"within \[low, high\] = \[0, 1\]"),
         ({"image": IMAGE * np.nan}, ParameterError, "`image` must lie within"),
         ({"image": np.full((8, 8), "a")}, (ParameterError, ParameterTypeError), "`image` must be"),
         ({"image": []}, ParameterTypeError, "`image` must be"),
-        ({"image": np.zeros((5, 8, 7))}, ParameterError, "`channels` must be given"),
+        ({"image": np.zeros((5, 8, 7))}, ParameterError, "`channels` must be 'first' or 'last'"),
         ({"channels": "first"}, ParameterError, "unless the image has three dimensions"),
         ({"label": 10}, ParameterError, r"`label` must be an integer in \[0, number of classes"),
         ({"label": -1}, ParameterError, "`label` must be"),
@@ -362,8 +362,8 @@ def test_a_limit_of_time_ends_an_attack():
         ({"bounds": "clip"}, ParameterError, "needs a sparse set within bounds"),
     ],
 )
-def test_bad_input_is_named(change, error, complaint):
-    with pytest.raises(error, match=complaint):
+def test_bad_input_is_named(change, error, expected):
+    with pytest.raises(error, match=expected):
         attacked(**change)
 
 
@@ -425,14 +425,14 @@ def test_bars_are_shown(capsys):
     attacked(progress=True)
     labels = [int(LABELS[0]), int(LABELS[1] + 1) % 10]
     szoht.attack_many(classifiers.logits, IMAGES[:2], labels, k=6, rng=1, progress=True)
-    assert "1 attacked with success, 1 misclassified before" in capsys.readouterr().out
+    assert "1 succeeded, 1 misclassified before" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (1, 8, 8), (8, 8, 1), (64,), (3, 8, 8), (8, 8, 3)])
 def test_pictures(shape):
     model, image = classifiers.logits, IMAGE
     if 3 in shape:
-        model, axis = colour, shape.index(3)
+        model, axis = color, shape.index(3)
         image = np.repeat(np.expand_dims(IMAGE, axis), 3, axis=axis)
     result = attacked(model, image.reshape(shape), k=6, max_queries=500)
     figure = result.plot()

@@ -82,12 +82,12 @@ def test_targets_methods_and_misclassified_images(files):
 
 
 @pytest.mark.parametrize(
-    ("image", "model", "more", "complaint"),
+    ("image", "model", "more", "expected"),
     [
         ("digit.png", "none.onnx", (), "does not exist"),
         ("digit.png", "digit.png", (), "must be an ONNX file"),
         ("none.png", "net.onnx", (), "No such file"),
-        ("net.onnx", "net.onnx", (), "must be a picture"),
+        ("net.onnx", "net.onnx", (), "must be an image file"),
         ("large.png", "net.onnx", (), "must have the shape"),
         ("text.npy", "net.onnx", (), "must be a NPY file"),
         ("empty.npy", "net.onnx", (), "must be a NPY file"),
@@ -101,7 +101,7 @@ def test_targets_methods_and_misclassified_images(files):
         ("digit.png", "net.onnx", ("--scores", "percent"), "`scores` must be"),
     ],
 )
-def test_mistakes_are_named(files, image, model, more, complaint):
+def test_mistakes_are_named(files, image, model, more, expected):
     folder, label = files
     Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(folder / "large.png")
     (folder / "text.npy").write_text("nothing")
@@ -114,7 +114,7 @@ def test_mistakes_are_named(files, image, model, more, complaint):
     outcome = run(folder, image, label, *more, model=model)
     assert outcome.exit_code == 2
     text = " ".join(outcome.output.replace("│", " ").split())
-    assert complaint in text
+    assert expected in text
 
 
 @pytest.mark.parametrize("package", ["onnxruntime", "PIL"])
@@ -133,10 +133,14 @@ def test_a_missing_package_is_named(files, package):
 
 
 @pytest.mark.parametrize(
-    ("output", "complaint"),
-    [("net.onnx/result", "is not a folder"), ("taken", "is a folder"), (".", "must have a name")],
+    ("output", "expected"),
+    [
+        ("net.onnx/result", "is not a folder"),
+        ("taken", "is a folder"),
+        (".", "must include a file name"),
+    ],
 )
-def test_a_bad_output_is_named_before_the_model_is_asked(files, monkeypatch, output, complaint):
+def test_a_bad_output_is_named_before_the_model_is_asked(files, monkeypatch, output, expected):
     folder, label = files
     (folder / "taken.json").mkdir()
     monkeypatch.chdir(folder)
@@ -144,7 +148,7 @@ def test_a_bad_output_is_named_before_the_model_is_asked(files, monkeypatch, out
     arguments = ["attack", "net.onnx", "digit.png", "--label", str(label), "--output", output]
     outcome = CliRunner().invoke(app, arguments)
     assert outcome.exit_code == 2
-    assert complaint in " ".join(outcome.output.replace("│", " ").split())
+    assert expected in " ".join(outcome.output.replace("│", " ").split())
 
 
 def test_ctrl_c_writes_what_was_found_and_exits_with_130(files, monkeypatch):
@@ -157,7 +161,7 @@ def test_ctrl_c_writes_what_was_found_and_exits_with_130(files, monkeypatch):
             raise KeyboardInterrupt
         return classifiers.logits(batch)
 
-    monkeypatch.setattr("szoht.applications.attack.networks.Session.__call__", call)
+    monkeypatch.setattr("szoht.applications.attack.networks.OnnxModel.__call__", call)
     outcome = run(folder, "digit.png", label, "-k", "2", "--batch-size", "1")
     assert outcome.exit_code == 130
     record = json.loads((folder / "out" / "result.json").read_text())

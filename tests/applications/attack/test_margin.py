@@ -61,14 +61,18 @@ def test_large_logits_have_probabilities():
 
 def test_success_needs_the_confidence_and_a_wrong_answer():
     scores = np.array([[1.0, 3.0], [2.0, 2.0], [2.0, 2.5]])
-    assert Margin(label=0).reached(scores).tolist() == [True, False, True]  # a tie goes to class 0
-    assert Margin(label=1).reached(scores).tolist() == [False, True, False]
-    assert Margin(label=0, confidence=1.0).reached(scores).tolist() == [True, False, False]
-    assert Margin(label=0, target=1).reached(scores).tolist() == [True, False, True]
+    assert Margin(label=0).is_misclassified(scores).tolist() == [
+        True,
+        False,
+        True,
+    ]  # a tie goes to class 0
+    assert Margin(label=1).is_misclassified(scores).tolist() == [False, True, False]
+    assert Margin(label=0, confidence=1.0).is_misclassified(scores).tolist() == [True, False, False]
+    assert Margin(label=0, target=1).is_misclassified(scores).tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize(
-    ("settings", "complaint"),
+    ("settings", "expected"),
     [
         ({"label": -1}, "`label` must be an integer"),
         ({"label": 1.5}, "`label` must be an integer"),
@@ -78,6 +82,6 @@ def test_success_needs_the_confidence_and_a_wrong_answer():
         ({"label": 1, "on": "percent"}, "`on` must be one of"),
     ],
 )
-def test_margins_that_make_no_sense(settings, complaint):
-    with pytest.raises((ParameterError, ParameterTypeError), match=complaint):
+def test_margins_that_make_no_sense(settings, expected):
+    with pytest.raises((ParameterError, ParameterTypeError), match=expected):
         Margin(**settings)

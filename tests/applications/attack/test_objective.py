@@ -137,7 +137,7 @@ def test_a_function_gets_the_kind_of_numbers_that_the_image_has():
 
 
 @pytest.mark.parametrize(
-    ("model", "complaint"),
+    ("model", "expected"),
     [
         (lambda images: classifiers.logits(images)[:, 0], r"of shape \(2, number of classes\)"),
         (lambda images: classifiers.logits(images)[:1], r"got \(1, 10\)"),
@@ -146,8 +146,8 @@ def test_a_function_gets_the_kind_of_numbers_that_the_image_has():
         (lambda images: [[1.0], [1.0, 2.0]], "must return an array of scores"),
     ],
 )
-def test_scores_of_the_wrong_shape(model, complaint):
-    with pytest.raises(AnswerShapeError, match=complaint):
+def test_scores_of_the_wrong_shape(model, expected):
+    with pytest.raises(AnswerShapeError, match=expected):
         objective(model).values(np.zeros((2, 64)))
 
 
@@ -182,7 +182,7 @@ def test_batches_grow_while_it_pays(call, image, best):
     batches = Batches(clock=clock)
     for _ in range(4):
         done = 0
-        for part in batches.cut(600):
+        for part in batches.split(600):
             assert part.start == done
             done = part.stop
             clock.work(part)
@@ -194,7 +194,7 @@ def test_what_a_library_prepares_at_first_is_not_held_against_a_size():
     """The first batch of every size takes long; from then on an image takes one second in any."""
     clock = Clock(0.0, 1.0)
     batches, seen = Batches(clock=clock), set()
-    for part in batches.cut(600):
+    for part in batches.split(600):
         size = part.stop - part.start
         clock.now += 0 if size in seen else 1000
         seen.add(size)
@@ -204,5 +204,5 @@ def test_what_a_library_prepares_at_first_is_not_held_against_a_size():
 
 def test_batches_of_a_given_size():
     batches = Batches(64)
-    assert [part.stop for part in batches.cut(130)] == [64, 128, 130]
-    assert list(batches.cut(0)) == []
+    assert [part.stop for part in batches.split(130)] == [64, 128, 130]
+    assert list(batches.split(0)) == []

@@ -9,7 +9,7 @@ import torch
 import szoht
 from szoht.applications.attack import datasets, zoo
 from szoht.errors import DataNotFoundError
-from szoht.paper import find, judge, read_claims
+from szoht.paper import evaluate_claim, get_experiment, read_claims
 from szoht.paper.experiment import Curve, Job, Results, Scale
 from szoht.problems import data as data_files
 
@@ -43,7 +43,7 @@ def test_the_networks_are_as_good_as_they_are_said_to_be(load, count, accuracy):
     assert len(data.images) == count
     assert data.images.min() == 0
     assert data.images.max() == 1
-    assert np.mean(data.answers == data.labels) >= accuracy
+    assert np.mean(data.predictions == data.labels) >= accuracy
 
 
 SHADES = torch.linspace(0, 1, 12).reshape(1, 3, 2, 2)
@@ -111,7 +111,7 @@ def test_imagenet_size():
     torch.set_num_threads(1)
     data = datasets.load_imagenet(3)
     assert data.images.shape == (3, 3, 299, 299)
-    assert np.mean(data.answers == data.labels) >= 0.6
+    assert np.mean(data.predictions == data.labels) >= 0.6
     assert torch.allclose(entering(data.network), (255 * SHADES - 127) / 128)
     images, labels = data.correct(1)
     result = szoht.attack(
@@ -124,8 +124,8 @@ def test_imagenet_size():
 @pytest.mark.parametrize("name", ["attacks", "attack-table"])
 def test_the_experiments_run_draw_and_judge(name):
     loaded(datasets.load_mnist, 10)
-    experiment = find(name)
-    assert experiment.unavailable() == ""
+    experiment = get_experiment(name)
+    assert experiment.why_unavailable() == ""
     curves = []
     for job in experiment.jobs(Scale(quick=True)):
         if job.settings["dataset"] != "mnist" or job.seed > 0:
@@ -152,7 +152,7 @@ def test_the_experiments_run_draw_and_judge(name):
     claims = [claim for claim in read_claims() if claim.experiment == name]
     assert len(claims) >= 3
     for claim in claims:
-        assert claim.compute in experiment.measures
+        assert claim.measure in experiment.measures
         if claim.arguments["dataset"] == "mnist" and "queries" not in claim.arguments.values():
-            judged = judge(claim, experiment, results, quick=True)
+            judged = evaluate_claim(claim, experiment, results, quick=True)
             assert judged.measured.text if judged.measured else "no method" in judged.reason

@@ -79,12 +79,12 @@ def test_ray(how, fault, undisturbed, tmp_path, ray_cluster):
     result = run(fun, executor=Ray(), timeout=8.0, retries=5)
     assert result.x.tobytes() == undisturbed.x.tobytes()
     assert result.counts == undisturbed.counts
-    # a task may hold several quick pieces, and Ray does not say at which of them it died
+    # a task may hold several quick chunks, and Ray does not say at which of them it died
     assert getattr(result.faults, fault) >= 1
 
 
 @pytest.mark.parametrize("on_error", ["stop", "skip", "raise"])
-def test_pieces_that_always_kill_their_worker(on_error):
+def test_chunks_that_always_kill_their_worker(on_error):
     def go():
         return run(
             workloads.always_dies,
@@ -123,6 +123,21 @@ def test_exceptions_come_back(executor):
         run(workloads.raises_picky, executor=executor, retries=0, on_error="raise")
 
 
+def test_values_that_cannot_be_read():
+    result = run(workloads.raises_different_elsewhere, workers=1, retries=1)
+    assert result.status is Status.FAILED
+    assert "values of a worker process cannot be read: OSError('unpickled else" in result.message
+    assert our_processes() == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_that_dies_and_leaves_a_child_with_its_connection(undisturbed, tmp_path):
+    result = run(workloads.DiesWithAChild(tmp_path), workers=1)
+    child = int((tmp_path / "child").read_text())
+    os.kill(child, signal.SIGKILL)  # it is still there: its end was not waited for
+    assert_unharmed(result, undisturbed, died=1)
+
+
 def test_no_retry_means_none(tmp_path):
     result = run(workloads.Mishap(tmp_path, "raise"), executor=Threads(2), retries=0)
     assert result.status is Status.FAILED
@@ -130,7 +145,7 @@ def test_no_retry_means_none(tmp_path):
 
 
 def test_a_retry_goes_elsewhere():
-    """With two processes, the one that failed does not get the piece again."""
+    """With two processes, the one that failed does not get the chunk again."""
     seen = []
     with closing(Processes(2).open(as_objective(workloads.process_id))) as pool:
         pool.set_plan(one_point(np.zeros(D), None))

@@ -14,7 +14,7 @@ from szoht.estimators import Sphere
 from szoht.evaluation.chunks import Chunk, ChunkValues, merge
 from szoht.evaluation.executors.completion import CompletionRule
 from szoht.executors import Processes, Threads
-from szoht.result import first_failure
+from szoht.run.failures import first_failure
 
 
 class Stragglers:

@@ -1,4 +1,4 @@
-"""Points with few units at corners of a box, all else zero: what random searches move among."""
+"""Points with a few groups of coordinates at bounds of a box, and zeros elsewhere."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,57 +27,57 @@ def check_box(operator: Operator, method: str) -> SparseBox | GroupSparse:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BoxVertices:
-    """The box, and which coordinates are one unit: a coordinate, or a group of them."""
+    """A box, and its coordinates in groups: each by itself, or as a `GroupSparse` has them."""
 
     low: Vector
     high: Vector
     members: Indices
-    n_units: int
+    n_groups: int
 
     @classmethod
     def of(cls, operator: SparseBox | GroupSparse, d: int) -> Self:
-        """Return the corners of an operator's box in dimension ``d``."""
+        """Return the vertices of an operator's box in dimension ``d``."""
         low, high = (
             np.broadcast_to(b, d).astype(np.float64) for b in (operator.low, operator.high)
         )
         if isinstance(operator, GroupSparse):
             members = operator.members(d)
-            return cls(low=low, high=high, members=members, n_units=operator.n_groups(d))
-        return cls(low=low, high=high, members=np.arange(d), n_units=d)
+            return cls(low=low, high=high, members=members, n_groups=operator.n_groups(d))
+        return cls(low=low, high=high, members=np.arange(d), n_groups=d)
 
     @cached_property
-    def _alone(self) -> bool:
-        """Whether each unit is one coordinate."""
-        return self.n_units == self.members.size
+    def _is_coordinatewise(self) -> bool:
+        """Whether each group is one coordinate."""
+        return self.n_groups == self.members.size
 
     @cached_property
     def far(self) -> Vector:
-        """For each coordinate the corner farther from zero."""
+        """For each coordinate the bound farther from zero."""
         return np.where(-self.low > self.high, self.low, self.high)
 
-    def coordinates(self, units: Indices) -> Indices:
-        """Return the coordinates of some units."""
-        if self._alone:
-            return units
-        chosen = np.zeros(self.n_units, dtype=bool)
-        chosen[units] = True
+    def coordinates(self, groups: Indices) -> Indices:
+        """Return the coordinates of some groups."""
+        if self._is_coordinatewise:
+            return groups
+        chosen = np.zeros(self.n_groups, dtype=bool)
+        chosen[groups] = True
         return np.flatnonzero(chosen[self.members])
 
-    def per_unit(self, values: Vector) -> Vector:
-        """Return the sum of ``values`` over the coordinates of each unit."""
-        if self._alone:
+    def sum_per_group(self, values: Vector) -> Vector:
+        """Return the sum of ``values`` over the coordinates of each group."""
+        if self._is_coordinatewise:
             return values
-        return np.bincount(self.members, weights=values, minlength=self.n_units).astype(np.float64)
+        return np.bincount(self.members, weights=values, minlength=self.n_groups).astype(np.float64)
 
     def random(self, generator: np.random.Generator, coordinates: Indices) -> Vector:
-        """Return a corner for each coordinate, low or high with equal chances."""
+        """Return a bound for each coordinate, low or high with equal probability."""
         high = generator.integers(2, size=coordinates.size).astype(bool)
         return np.where(high, self.high[coordinates], self.low[coordinates])
 
-    def exchanged(self, x: Vector, out: Indices, into: Indices, corner: Vector) -> Vector:
-        """Return ``x`` with the units ``out`` at zero and ``into`` at the corners ``corner``."""
+    def swapped(self, x: Vector, outgoing: Indices, incoming: Indices, vertex: Vector) -> Vector:
+        """Return ``x`` with the groups ``outgoing`` at zero and ``incoming`` at ``vertex``."""
         moved = x.copy()
-        moved[self.coordinates(out)] = 0.0
-        there = self.coordinates(into)
-        moved[there] = corner[there]
+        moved[self.coordinates(outgoing)] = 0.0
+        there = self.coordinates(incoming)
+        moved[there] = vertex[there]
         return moved

@@ -1,4 +1,4 @@
-"""Corner search: exchanges among corners of a box, guided by a Gaussian model of the slopes."""
+"""Corner search: swaps among vertices of a box, guided by a Gaussian model of the slopes."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext, Steps
 from szoht.algorithms.vertex.box_vertices import BoxVertices, check_box
 from szoht.algorithms.vertex.slope_model import SlopeModel, SlopePrior
-from szoht.algorithms.vertex.sparse_rs import exchange
+from szoht.algorithms.vertex.sparse_rs import random_swap
 from szoht.core.query import Plan
 from szoht.core.random import Purpose
 from szoht.core.validation import check_integer, check_real
@@ -20,25 +20,25 @@ from szoht.types import Indices, Sample, Vector
 
 __all__ = ["CornerSearch", "corner_search"]
 
-HALVED_AFTER = 10
-"""Queries in vain after which half as many units are exchanged."""
+HALVING_QUERIES = 10
+"""Queries without a gain after which half as many groups are swapped."""
 
-PATIENCE = 10
-"""Queries in vain after which every second exchange is drawn uniformly: the model may be wrong."""
+MAX_STALLED_QUERIES = 10
+"""Queries without a gain after which every second swap is uniform: the model may be wrong."""
 
-GRID_DIMENSIONS = 3
+GRID_NDIM = 3
 
 
-class Held(NamedTuple):
-    """A point with k units at corners, and which they are."""
+class Candidate(NamedTuple):
+    """A point with k groups at bounds, and which they are."""
 
     x: Vector
-    units: Indices
+    groups: Indices
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CornerSearch(GeneratorAlgorithm):
-    """Thompson sampling over corners; see `corner_search`."""
+    """Thompson sampling over vertices; see `corner_search`."""
 
     operator: SparseBox | GroupSparse
     grid: Indices | None
@@ -63,31 +63,31 @@ class CornerSearch(GeneratorAlgorithm):
         return None if n_samples is None else np.arange(n_samples)
 
     def steps(self, context: SolverContext) -> Steps[None]:
-        """Measure zero and a first guess, then exchange units of the best point."""
+        """Measure zero and a first guess, then swap groups of the best point."""
         d = context.x.size
         self._check_grid(d)
-        corners = BoxVertices.of(self.operator, d)
+        vertices = BoxVertices.of(self.operator, d)
         generator = context.key().generator(Purpose.DIRECTIONS)
         model = self._model(d)
         zero = np.zeros(d)
-        tried = self._first(corners, model.draw(generator))
-        at_zero, answer = yield Plan(queries=(context.query(zero), context.query(tried.x)))
+        candidate = self._initial(vertices, model.draw(generator))
+        at_zero, answer = yield Plan(queries=(context.query(zero), context.query(candidate.x)))
         level, value = float(at_zero.values[0]), float(answer.values[0])
         context.note(zero, level)
-        held, best, in_vain = tried, math.inf, 0
+        incumbent, best, n_stalled = candidate, math.inf, 0
         while True:
-            context.note(tried.x, value)
+            context.note(candidate.x, value)
             if not math.isnan(value - level):
-                model.add(tried.x, value - level)
-            in_vain += 1
+                model.add(candidate.x, value - level)
+            n_stalled += 1
             if value < best:  # NaN is never better
-                held, best, in_vain = tried, value, 0
-            context.move(held.x, best if math.isfinite(best) else math.nan)
-            if in_vain > PATIENCE and generator.random() < 1 / 2:
-                tried = self._anywhere(corners, generator, held, in_vain)
+                incumbent, best, n_stalled = candidate, value, 0
+            context.move(incumbent.x, best if math.isfinite(best) else math.nan)
+            if n_stalled > MAX_STALLED_QUERIES and generator.random() < 1 / 2:
+                candidate = self._uniform_swap(vertices, generator, incumbent, n_stalled)
             else:
-                tried = self._guided(corners, model.draw(generator), held, in_vain)
-            (answer,) = yield Plan(queries=(context.query(tried.x),))
+                candidate = self._model_swap(vertices, model.draw(generator), incumbent, n_stalled)
+            (answer,) = yield Plan(queries=(context.query(candidate.x),))
             value = float(answer.values[0])
 
     def _model(self, d: int) -> SlopeModel:
@@ -96,44 +96,52 @@ class CornerSearch(GeneratorAlgorithm):
         )
         return SlopeModel(prior=prior, noise=self.noise, window=self.window)
 
-    def _first(self, corners: BoxVertices, slopes: Vector) -> Held:
-        """Take the k units that lower the linear model most."""
-        corner, gains = _best_corner(corners, slopes)
-        units = np.argsort(-gains, kind="stable")[: self.operator.k]
-        nothing = units[:0]
-        return Held(corners.exchanged(np.zeros(slopes.size), nothing, units, corner), units)
+    def _initial(self, vertices: BoxVertices, slopes: Vector) -> Candidate:
+        """Take the k groups that lower the linear model most."""
+        vertex, gains = _best_vertex(vertices, slopes)
+        groups = np.argsort(-gains, kind="stable")[: self.operator.k]
+        nothing = groups[:0]
+        return Candidate(vertices.swapped(np.zeros(slopes.size), nothing, groups, vertex), groups)
 
-    def _guided(self, corners: BoxVertices, slopes: Vector, held: Held, in_vain: int) -> Held:
-        """Exchange the units that do least, by the model, for those that would do most.
+    def _model_swap(
+        self, vertices: BoxVertices, slopes: Vector, incumbent: Candidate, n_stalled: int
+    ) -> Candidate:
+        """Swap the groups that lower the model least for those that would lower it most.
 
-        At least one is exchanged or, if all units are in use, set to another corner.
+        At least one is swapped or, if all groups are in use, set to another vertex.
         """
-        corner, gains = _best_corner(corners, slopes)
-        now = corners.per_unit(-slopes * held.x)[held.units]
-        order = np.argsort(now, kind="stable")[: self._size(in_vain)]
+        vertex, gains = _best_vertex(vertices, slopes)
+        now = vertices.sum_per_group(-slopes * incumbent.x)[incumbent.groups]
+        order = np.argsort(now, kind="stable")[: self._size(n_stalled)]
         outside = gains.copy()
-        outside[held.units] = -math.inf
+        outside[incumbent.groups] = -math.inf
         best = np.argpartition(-outside, min(order.size, outside.size) - 1)[: order.size]
         best = best[np.argsort(-outside[best], kind="stable")]
         swap = outside[best] > now[order]
         swap[0] = outside[best[0]] > -math.inf
         if not swap.any():
-            best, swap = held.units[order], np.ones(order.size, dtype=bool)
-        return _exchanged(corners, held, order[swap], best[swap], corner)
+            best, swap = incumbent.groups[order], np.ones(order.size, dtype=bool)
+        return _swapped(vertices, incumbent, order[swap], best[swap], vertex)
 
-    def _anywhere(
-        self, corners: BoxVertices, generator: np.random.Generator, held: Held, in_vain: int
-    ) -> Held:
-        """Exchange units drawn uniformly; corners too, but none that changes nothing."""
-        size = self._size(in_vain)
-        places, into = exchange(generator, held.units, corners.n_units, size)
-        every = np.arange(held.x.size)
-        drawn = corners.random(generator, every)
-        return _exchanged(corners, held, places, into, np.where(drawn == 0, corners.far, drawn))
+    def _uniform_swap(
+        self,
+        vertices: BoxVertices,
+        generator: np.random.Generator,
+        incumbent: Candidate,
+        n_stalled: int,
+    ) -> Candidate:
+        """Swap groups and vertices sampled uniformly, but no vertex at zero."""
+        size = self._size(n_stalled)
+        positions, incoming = random_swap(generator, incumbent.groups, vertices.n_groups, size)
+        every = np.arange(incumbent.x.size)
+        sampled = vertices.random(generator, every)
+        return _swapped(
+            vertices, incumbent, positions, incoming, np.where(sampled == 0, vertices.far, sampled)
+        )
 
-    def _size(self, in_vain: int) -> int:
-        """Return how many units are exchanged: fewer, the longer nothing was gained."""
-        return max(int(self.share * 0.5 ** (in_vain / HALVED_AFTER) * self.operator.k), 1)
+    def _size(self, n_stalled: int) -> int:
+        """Return how many groups are swapped: fewer, the longer nothing was gained."""
+        return max(int(self.share * 0.5 ** (n_stalled / HALVING_QUERIES) * self.operator.k), 1)
 
     def _check_grid(self, d: int) -> None:
         if self.grid is not None and not np.array_equal(
@@ -145,18 +153,24 @@ class CornerSearch(GeneratorAlgorithm):
             )
 
 
-def _best_corner(corners: BoxVertices, slopes: Vector) -> tuple[Vector, Vector]:
-    """Return the corner of each coordinate that lowers <slopes, x>, and by how much per unit."""
-    corner = np.where(slopes > 0, corners.low, corners.high)
-    return corner, corners.per_unit(-slopes * corner)
+def _best_vertex(vertices: BoxVertices, slopes: Vector) -> tuple[Vector, Vector]:
+    """Return the vertex of each coordinate that lowers <slopes, x>, and by how much per group."""
+    vertex = np.where(slopes > 0, vertices.low, vertices.high)
+    return vertex, vertices.sum_per_group(-slopes * vertex)
 
 
-def _exchanged(
-    corners: BoxVertices, held: Held, places: Indices, into: Indices, corner: Vector
-) -> Held:
-    units = held.units.copy()
-    units[places] = into
-    return Held(corners.exchanged(held.x, held.units[places], into, corner), units)
+def _swapped(
+    vertices: BoxVertices,
+    incumbent: Candidate,
+    positions: Indices,
+    incoming: Indices,
+    vertex: Vector,
+) -> Candidate:
+    groups = incumbent.groups.copy()
+    groups[positions] = incoming
+    return Candidate(
+        vertices.swapped(incumbent.x, incumbent.groups[positions], incoming, vertex), groups
+    )
 
 
 def corner_search(
@@ -171,28 +185,28 @@ def corner_search(
     noise: float = 0.3,
     window: int = 90,
 ) -> CornerSearch:
-    """Learn slopes from values at corners of a box, and exchange units accordingly.
+    """Learn slopes from values at vertices of a box, and swap groups accordingly.
 
-    Wherever few units matter and large changes pay, as in few-pixel attacks, good points sit at
-    corners. The values at corner points x_i tried so far are modelled as
-    ``f(x_i) - f(0) = <g, x_i> + noise`` with normal slopes g, those of neighbours on ``grid``
-    correlated. Each iteration draws g from the posterior, exchanges those of the k units of the
-    best point that do least by it for those that would do most, and asks for f there. The longer
-    nothing is gained, the fewer are exchanged, and every second exchange is drawn uniformly.
+    Where few groups matter and large changes pay, as in few-pixel attacks, good points are
+    vertices. The values at the vertices x_i evaluated so far are modeled as
+    ``f(x_i) - f(0) = <g, x_i> + noise`` with normal slopes g, those of neighbors on ``grid``
+    correlated. Each iteration draws g from the posterior, swaps those of the k groups of the
+    best point that lower it least for those that would lower it most, and evaluates f there. The
+    longer nothing is gained, the fewer are swapped, and every second swap is uniform.
 
     Parameters
     ----------
     k : int
-        Taken only to say that bounds are missing.
+        Accepted only to report that bounds are missing.
     constraint : SparseBox or GroupSparse
-        With finite bounds; a unit is a coordinate or a group.
+        With finite bounds; a group is a coordinate, or one of ``groups``.
     grid : array of int of shape (channels, height, width), optional
         Which coordinate is where, so that neighbors are known; `szoht.attack` gives it to every
         method that has this parameter.
     share : float
-        The part of the units exchanged at most, in (0, 1].
+        The part of the groups swapped at most, in (0, 1].
     length : float
-        Over how many places slopes are alike, >= 0.
+        Over how many positions slopes are alike, >= 0.
     smooth, shared : float
         Which part of a slope's variance is smooth, and which part of that all channels of a place
         share, in [0, 1].
@@ -243,11 +257,11 @@ def corner_search(
 
 
 def _as_grid(grid: Indices) -> Indices:
-    places = np.array(grid)
-    if places.ndim != GRID_DIMENSIONS or places.dtype.kind not in "iu":
+    positions = np.array(grid)
+    if positions.ndim != GRID_NDIM or positions.dtype.kind not in "iu":
         raise ParameterError(
             "`grid` must hold integers in the shape (channels, height, width); got "
-            f"{places.dtype} of shape {places.shape}."
+            f"{positions.dtype} of shape {positions.shape}."
         )
-    places.flags.writeable = False
-    return places
+    positions.flags.writeable = False
+    return positions

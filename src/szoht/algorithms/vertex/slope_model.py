@@ -9,14 +9,14 @@ from szoht.types import Indices, Vector
 
 __all__ = ["SlopeModel", "SlopePrior"]
 
-NEAREST = 0.2
+MIN_NOISE_SHARE = 0.2
 """The noise at the lowest value, as a share of the noise one standard deviation above it."""
 
-TOLERANCE = 1e-4
-"""How exactly the posterior is computed, relative to what was measured."""
+CG_RELATIVE_TOLERANCE = 1e-4
+"""The residual at which conjugate gradients stop, relative to the right-hand side."""
 
-CUT = 3.0
-"""Correlations beyond this many lengths are left out."""
+KERNEL_RADIUS_LENGTHS = 3.0
+"""Correlations beyond this many lengths are neglected."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,15 +43,15 @@ class SlopePrior:
     shared: float
 
     def draw(self, generator: np.random.Generator) -> Vector:
-        """Draw slopes."""
-        rough = generator.standard_normal(self.d)
+        """Sample slopes."""
+        independent = generator.standard_normal(self.d)
         if self.grid is None:
-            return rough
+            return independent
         slopes = np.empty(self.d)
         own = self._filter(generator.standard_normal(self.grid.shape))
         common = self._filter(generator.standard_normal((1, *self.grid.shape[1:])))
         slopes[self.grid] = np.sqrt(self.shared) * common + np.sqrt(1 - self.shared) * own
-        mixed: Vector = np.sqrt(self.smooth) * slopes + np.sqrt(1 - self.smooth) * rough
+        mixed: Vector = np.sqrt(self.smooth) * slopes + np.sqrt(1 - self.smooth) * independent
         return mixed
 
     def times(self, v: Vector) -> Vector:
@@ -69,7 +69,7 @@ class SlopePrior:
 
     def _filter(self, values: Vector) -> Vector:
         """Apply a symmetric square root of C within each channel."""
-        from scipy.ndimage import correlate1d  # noqa: PLC0415  (as long to import as all of us)
+        from scipy.ndimage import correlate1d  # noqa: PLC0415  (slow to import)
 
         for axis in (1, 2):
             if values.shape[axis] > 1:
@@ -80,9 +80,11 @@ class SlopePrior:
     def _kernel(self) -> Vector:
         if self.length == 0:
             return np.ones(1)
-        reach = int(np.ceil(CUT * self.length))
-        bell = np.exp(-0.5 * (np.arange(-reach, reach + 1) / self.length) ** 2)
-        unit: Vector = bell / np.linalg.norm(bell)  # so that variances are 1 away from the edge
+        reach = int(np.ceil(KERNEL_RADIUS_LENGTHS * self.length))
+        gaussian = np.exp(-0.5 * (np.arange(-reach, reach + 1) / self.length) ** 2)
+        unit: Vector = gaussian / np.linalg.norm(
+            gaussian
+        )  # so that variances are 1 away from the edge
         return unit
 
 
@@ -92,8 +94,8 @@ class SlopeModel:
 
     ``s`` scales the prior so that it explains the mean square of the y_i. The noise stands for
     what is not linear; it is smaller at points whose values are near the lowest, so that the model
-    is about where the search is. Beyond ``window`` points, the one with the highest value is
-    forgotten, the newest few excepted.
+    is accurate near the incumbent. Beyond ``window`` points, the one with the highest value is
+    dropped, the newest few excepted.
     """
 
     prior: SlopePrior
@@ -116,31 +118,31 @@ class SlopeModel:
         gram[-1], gram[:, -1] = column, column
         self.gram = gram
         if n > self.window:
-            self._forget(int(np.argmax(self.values[: n - self.window // 5])))
+            self._drop(int(np.argmax(self.values[: n - self.window // 5])))
 
     def draw(self, generator: np.random.Generator) -> Vector:
-        """Draw slopes from the posterior, up to a positive factor.
+        """Sample slopes from the posterior, up to a positive factor.
 
-        By Matheron's rule: slopes and noise are drawn from the prior, then corrected for how far
-        the values that they would give are from those that were measured.
+        By Matheron's rule: slopes and noise are sampled from the prior, then corrected by the
+        difference between the measured values and those that they would give.
         """
         slopes = self.prior.draw(generator)
         y = np.array(self.values)
-        power = float(np.mean(np.diag(self.gram))) if self.rows else 0.0
-        size = float(np.sqrt(np.mean(y**2) / power)) if power > 0 else 0.0
+        mean_square = float(np.mean(np.diag(self.gram))) if self.rows else 0.0
+        size = float(np.sqrt(np.mean(y**2) / mean_square)) if mean_square > 0 else 0.0
         if size == 0:
             return slopes
         spread = float(y.std()) or 1.0
-        variance = self.noise * power * (NEAREST + (y - y.min()) / spread)
-        imagined = np.array([slopes[where] @ row for where, row in self.rows])
-        imagined += np.sqrt(variance) * generator.standard_normal(y.size)
-        weights = _solve(self.gram, variance, y / size - imagined)
-        pull = np.zeros(self.prior.d)
+        variance = self.noise * mean_square * (MIN_NOISE_SHARE + (y - y.min()) / spread)
+        simulated = np.array([slopes[where] @ row for where, row in self.rows])
+        simulated += np.sqrt(variance) * generator.standard_normal(y.size)
+        weights = _solve(self.gram, variance, y / size - simulated)
+        correction = np.zeros(self.prior.d)
         for weight, (where, row) in zip(weights, self.rows, strict=True):
-            pull[where] += weight * row
-        return slopes + self.prior.times(pull)
+            correction[where] += weight * row
+        return slopes + self.prior.times(correction)
 
-    def _forget(self, i: int) -> None:
+    def _drop(self, i: int) -> None:
         del self.rows[i], self.values[i]
         self.gram = np.delete(np.delete(self.gram, i, axis=0), i, axis=1)
 
@@ -148,16 +150,16 @@ class SlopeModel:
 def _solve(gram: Vector, variance: Vector, right: Vector) -> Vector:
     """Solve (gram + diag(variance)) w = right by conjugate gradients, scaled by the diagonal.
 
-    The noise keeps the system well conditioned, so a few products suffice. A factorisation of so
+    The noise keeps the system well conditioned, so a few products suffice. A factorization of so
     small a matrix is spread over threads by some libraries, which costs more than it saves.
     """
     scale = 1 / np.sqrt(np.diag(gram) + variance)
     solution = np.zeros_like(right)
     residual = scale * right
     direction, square = residual.copy(), float(residual @ residual)
-    goal = TOLERANCE**2 * square
+    stop_at = CG_RELATIVE_TOLERANCE**2 * square
     for _ in range(right.size):
-        if square <= goal:
+        if square <= stop_at:
             break
         moved = scale * direction
         product = scale * (gram @ moved + variance * moved)

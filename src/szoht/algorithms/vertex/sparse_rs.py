@@ -1,4 +1,4 @@
-"""Sparse-RS: random search over few units that sit at corners of a box."""
+"""Sparse-RS: random search over vertices of a box with few non-zero groups."""
 
 import math
 from dataclasses import dataclass
@@ -14,43 +14,43 @@ from szoht.core.validation import check_integer, check_real
 from szoht.operators import GroupSparse, Operator, SparseBox
 from szoht.types import Indices, Sample, Vector
 
-__all__ = ["SparseRS", "exchange", "exchange_share", "sparse_rs"]
+__all__ = ["SparseRS", "random_swap", "sparse_rs", "swap_fraction"]
 
-HORIZON = 10_000
-BREAKS = (0, 50, 200, 500, 1000, 2000, 4000, 6000, 8000)
-DIVISORS = (1, 2, 4, 5, 6, 8, 10, 12, 15, 20)
+REFERENCE_ITERATIONS = 10_000
+FRACTION_BREAKPOINTS = (0, 50, 200, 500, 1000, 2000, 4000, 6000, 8000)
+FRACTION_DIVISORS = (1, 2, 4, 5, 6, 8, 10, 12, 15, 20)
 
 
-def exchange_share(iteration: int, horizon: int) -> float:
-    """Return which part of ``share`` is exchanged in an iteration, counted from 1.
+def swap_fraction(iteration: int, horizon: int) -> float:
+    """Return which fraction of ``share`` is swapped in an iteration, counted from 1.
 
     Piecewise constant, from 1/2 to 1/20 over a run of ``horizon`` iterations.
 
-    >>> [exchange_share(i, 10_000) for i in (1, 51, 9_000)]
+    >>> [swap_fraction(i, 10_000) for i in (1, 51, 9_000)]
     [0.5, 0.25, 0.05]
     """
-    scaled = int(iteration / horizon * HORIZON)
-    return 1 / DIVISORS[int(np.searchsorted(BREAKS, scaled, side="left"))]
+    scaled = int(iteration / horizon * REFERENCE_ITERATIONS)
+    return 1 / FRACTION_DIVISORS[int(np.searchsorted(FRACTION_BREAKPOINTS, scaled, side="left"))]
 
 
-def exchange(
-    generator: np.random.Generator, chosen: Indices, n_units: int, size: int
+def random_swap(
+    generator: np.random.Generator, chosen: Indices, n_groups: int, size: int
 ) -> tuple[Indices, Indices]:
-    """Return places in ``chosen`` to give up, and as many units outside it, all drawn uniformly.
+    """Return positions in ``chosen`` to remove, and as many groups outside it, sampled uniformly.
 
-    If there are no units outside, those given up are the ones that come in.
+    If there are no groups outside, the removed ones come back.
     """
-    outside = np.setdiff1d(np.arange(n_units), chosen, assume_unique=True)
+    outside = np.setdiff1d(np.arange(n_groups), chosen, assume_unique=True)
     size = min(size, outside.size) if outside.size else size
-    places = generator.choice(chosen.size, size, replace=False)
+    positions = generator.choice(chosen.size, size, replace=False)
     if not outside.size:
-        return places, chosen[places]
-    return places, generator.choice(outside, size, replace=False)
+        return positions, chosen[positions]
+    return positions, generator.choice(outside, size, replace=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SparseRS(GeneratorAlgorithm):
-    """Random search over k units at corners; see `sparse_rs`."""
+    """Random search over vertices with k non-zero groups; see `sparse_rs`."""
 
     operator: SparseBox | GroupSparse
     share: float
@@ -62,39 +62,43 @@ class SparseRS(GeneratorAlgorithm):
         return None if n_samples is None else np.arange(n_samples)
 
     def steps(self, context: SolverContext) -> Steps[None]:
-        """Exchange some of the k units; keep what is better."""
-        corners = BoxVertices.of(self.operator, context.x.size)
+        """Swap some of the k groups; keep the better point."""
+        vertices = BoxVertices.of(self.operator, context.x.size)
         generator = context.key().generator(Purpose.DIRECTIONS)
-        chosen = generator.choice(corners.n_units, self.operator.k, replace=False)
+        chosen = generator.choice(vertices.n_groups, self.operator.k, replace=False)
         nothing = np.zeros(context.x.size)
-        x = self._moved(generator, corners, nothing, chosen[:0], chosen)
+        x = self._swap(generator, vertices, nothing, chosen[:0], chosen)
         best = math.inf
-        candidate, units = x, chosen
+        candidate, groups = x, chosen
         iteration = 0
         while True:
             (answer,) = yield Plan(queries=(context.query(candidate),))
             value = float(answer.values[0])
             context.note(candidate, value)
             if iteration == 0 or value < best:  # NaN is never better
-                x, chosen = candidate, units
+                x, chosen = candidate, groups
                 best = math.inf if math.isnan(value) else value
             context.move(x, best if math.isfinite(best) else math.nan)
             iteration += 1
-            part = self.share * exchange_share(iteration, self.horizon)
-            size = max(int(part * self.operator.k), 1)
-            places, into = exchange(generator, chosen, corners.n_units, size)
-            candidate = self._moved(generator, corners, x, chosen[places], into)
-            units = chosen.copy()
-            units[places] = into
+            fraction = self.share * swap_fraction(iteration, self.horizon)
+            size = max(int(fraction * self.operator.k), 1)
+            positions, incoming = random_swap(generator, chosen, vertices.n_groups, size)
+            candidate = self._swap(generator, vertices, x, chosen[positions], incoming)
+            groups = chosen.copy()
+            groups[positions] = incoming
 
     @staticmethod
-    def _moved(
-        generator: np.random.Generator, corners: BoxVertices, x: Vector, out: Indices, into: Indices
+    def _swap(
+        generator: np.random.Generator,
+        vertices: BoxVertices,
+        x: Vector,
+        outgoing: Indices,
+        incoming: Indices,
     ) -> Vector:
-        corner = np.zeros_like(x)
-        there = corners.coordinates(into)
-        corner[there] = corners.random(generator, there)
-        return corners.exchanged(x, out, into, corner)
+        vertex = np.zeros_like(x)
+        there = vertices.coordinates(incoming)
+        vertex[there] = vertices.random(generator, there)
+        return vertices.swapped(x, outgoing, incoming, vertex)
 
 
 def sparse_rs(
@@ -102,20 +106,20 @@ def sparse_rs(
     k: int | None = None,
     constraint: Operator | None = None,
     share: float = 0.3,
-    horizon: int = HORIZON,
+    horizon: int = REFERENCE_ITERATIONS,
 ) -> SparseRS:
-    """Search at random among points whose k units sit at corners of a box.
+    """Search at random among points whose k non-zero groups are at bounds of a box.
 
-    Start with k random units at random corners. Each iteration puts
-    ``max(floor(share p_t k), 1)`` of them back to zero and as many others to random corners, and
+    Start with k random groups at random vertices. Each iteration puts
+    ``max(floor(share p_t k), 1)`` of them back to zero and as many others to random vertices, and
     keeps the change if f decreases; p_t falls from 1/2 to 1/20 over ``horizon`` iterations.
 
     Parameters
     ----------
     k : int
-        Taken only to say that bounds are missing.
+        Accepted only to report that bounds are missing.
     constraint : SparseBox or GroupSparse
-        With finite bounds; a unit is a coordinate or a group.
+        With finite bounds; a group is a coordinate, or one of ``groups``.
     share : float
         In (0, 1]; 0.3 for untargeted and 0.1 for targeted attacks in the reference.
     horizon : int
@@ -138,7 +142,7 @@ def sparse_rs(
 
     Notes
     -----
-    One query per iteration. The start ``x0`` is not used: f is never asked there.
+    One query per iteration. The start ``x0`` is not used: f is never evaluated there.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Few-pixel attacks from scores alone, to test the robustness of one's own classifier."""
+"""Sparse black-box adversarial attacks, to test the robustness of your own classifier."""
 
 from szoht.applications.attack.batching import Batches
 from szoht.applications.attack.layout import Layout

@@ -1,4 +1,4 @@
-"""How many images to hand to a classifier at once, found out on the queries themselves."""
+"""Batch sizes for a classifier, tuned on the queries themselves."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -7,30 +7,30 @@ from szoht.core.validation import check_integer
 
 __all__ = ["Batches"]
 
-SIZES = (4, 16, 64, 256)
-TRIES = 2
-"""Each size is timed this often; the first time, many a library prepares itself."""
+TRIAL_SIZES = (4, 16, 64, 256)
+TIMINGS_PER_SIZE = 2
+"""The first timing of a size often includes one-time setup."""
 
-WORTH = 0.95
-"""A larger batch must need at most this share of the time per image."""
+MAX_TIME_RATIO = 0.95
+"""A larger batch is used if its time per image is at most this fraction of the best so far."""
 
 
 class Batches:
-    """Cuts work into batches; unless a size is given, tries sizes until larger ones are no faster.
+    """Splits queries into batches; without a given size, tries sizes until larger is not faster.
 
-    The trials are queries that are needed anyway, so measuring costs none.
+    The trials are queries that are needed anyway, so timing costs no queries.
 
     Parameters
     ----------
     size : int, optional
         Images per batch, >= 1. Classifiers may round differently in batches of another size, so
-        a size must be given where runs shall be repeated bit for bit.
+        a size must be given for runs to be reproducible bit for bit.
     clock : callable
-        Seconds; the tests have their own.
+        Returns the time in seconds; replaced in tests.
 
     Examples
     --------
-    >>> list(Batches(size=3).cut(7))
+    >>> list(Batches(size=3).split(7))
     [slice(0, 3, None), slice(3, 6, None), slice(6, 7, None)]
     """
 
@@ -45,28 +45,28 @@ class Batches:
         self._times: list[float] = []
         self._best = float("inf")
 
-    def cut(self, count: int) -> Iterator[slice]:
-        """Yield the batches of ``count`` images; the time between two of them is looked at."""
+    def split(self, count: int) -> Iterator[slice]:
+        """Yield the batches of ``count`` images, and time how long the caller takes for each."""
         start = 0
         while start < count:
-            size = SIZES[self._trial] if self.size is None else self.size
+            size = TRIAL_SIZES[self._trial] if self.size is None else self.size
             stop = min(start + size, count)
-            begun = self._clock()
+            started = self._clock()
             yield slice(start, stop)
             if self.size is None and stop - start == size:
-                self._look((self._clock() - begun) / size)
+                self._record_time((self._clock() - started) / size)
             start = stop
 
-    def _look(self, seconds: float) -> None:
-        """Take note of the time per image; go on to the next size, or settle on the last one."""
+    def _record_time(self, seconds: float) -> None:
+        """Record the time per image; then try the next size, or fix the size."""
         self._times.append(seconds)
-        if len(self._times) < TRIES:
+        if len(self._times) < TIMINGS_PER_SIZE:
             return
         fastest, self._times = min(self._times), []
-        if fastest > WORTH * self._best:
-            self.size = SIZES[self._trial - 1]
-        elif self._trial == len(SIZES) - 1:
-            self.size = SIZES[-1]
+        if fastest > MAX_TIME_RATIO * self._best:
+            self.size = TRIAL_SIZES[self._trial - 1]
+        elif self._trial == len(TRIAL_SIZES) - 1:
+            self.size = TRIAL_SIZES[-1]
         else:
             self._best = fastest
             self._trial += 1

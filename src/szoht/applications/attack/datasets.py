@@ -1,4 +1,4 @@
-"""Images and networks of the experiments: MNIST, CIFAR-10, and ImageNet's size."""
+"""Images and networks of the experiments: MNIST, CIFAR-10, and images of ImageNet size."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from szoht.errors import MissingExtraError
 from szoht.problems.data import DataFile, fetch, register
 from szoht.types import Vector
 
-__all__ = ["Classified", "load_cifar10", "load_imagenet", "load_mnist"]
+__all__ = ["ClassifiedImages", "load_cifar10", "load_imagenet", "load_mnist"]
 
 register(
     DataFile(
@@ -44,42 +44,42 @@ register(
 IMAGENET_SIDE = 299
 """299 x 299 x 3 = 268,203, the paper's dimension."""
 
-BATCH = 50
+BATCH_SIZE = 50
 
 
-class Classified(NamedTuple):
-    """A network, images in [0, 1] with channels first, their labels, and its answers."""
+class ClassifiedImages(NamedTuple):
+    """A network, images in [0, 1] with channels first, their labels, and its predictions."""
 
     network: Any
     images: Vector
     labels: Vector
-    answers: Vector
+    predictions: Vector
 
     def correct(self, count: int) -> tuple[Vector, Vector]:
         """Return the first ``count`` images that are classified correctly, and their labels."""
-        good = np.flatnonzero(self.labels == self.answers)[:count]
-        return self.images[good], self.labels[good]
+        correct = np.flatnonzero(self.labels == self.predictions)[:count]
+        return self.images[correct], self.labels[correct]
 
 
-def load_mnist(count: int = 200) -> Classified:
+def load_mnist(count: int = 200) -> ClassifiedImages:
     """Return the first test images of MNIST and a small convolutional network."""
-    zoo = _zoo()
+    zoo = _load_zoo()
     network = zoo.mnist_cnn(fetch("weights/mnist_cnn.pt"))
     stored = _arrays(fetch("mnist/mnist.npz"), count)
-    return _classified(network, stored[0][:, np.newaxis], stored[1])
+    return _classify(network, stored[0][:, np.newaxis], stored[1])
 
 
-def load_cifar10(count: int = 200) -> Classified:
+def load_cifar10(count: int = 200) -> ClassifiedImages:
     """Return the first test images of CIFAR-10 and a ResNet-20."""
-    zoo = _zoo()
+    zoo = _load_zoo()
     network = zoo.cifar_resnet20(fetch("weights/resnet20-12fca82f.th"))
     stored = _arrays(fetch("cifar10/cifar10_test.npz"), count)
-    return _classified(network, stored[0].transpose(0, 3, 1, 2), stored[1])
+    return _classify(network, stored[0].transpose(0, 3, 1, 2), stored[1])
 
 
-def load_imagenet(count: int = 20) -> Classified:
+def load_imagenet(count: int = 20) -> ClassifiedImages:
     """Return Foolbox's sample images at 299 x 299 and an EfficientNet-Lite0."""
-    zoo = _zoo()
+    zoo = _load_zoo()
     try:
         import foolbox  # noqa: PLC0415
         from PIL import Image  # noqa: PLC0415
@@ -87,19 +87,19 @@ def load_imagenet(count: int = 20) -> Classified:
         network = zoo.efficientnet_lite0()
     except ImportError as error:
         raise MissingExtraError(
-            f"images of ImageNet's size need {error.name}: pip install 'szoht[attack-experiments]'"
+            f"images of ImageNet size need {error.name}: pip install 'szoht[attack-experiments]'"
         ) from error
     paths = sorted((Path(foolbox.__file__).parent / "data").glob("imagenet_*"))[:count]
     size = (IMAGENET_SIDE, IMAGENET_SIDE)
     loaded = []
     for path in paths:
-        with Image.open(path) as picture:
-            loaded.append(np.asarray(picture.convert("RGB").resize(size, Image.Resampling.BICUBIC)))
+        with Image.open(path) as image:
+            loaded.append(np.asarray(image.convert("RGB").resize(size, Image.Resampling.BICUBIC)))
     labels = np.array([int(re.findall(r"\d+", path.stem)[-1]) for path in paths])
-    return _classified(network, np.stack(loaded).transpose(0, 3, 1, 2), labels, batch=4)
+    return _classify(network, np.stack(loaded).transpose(0, 3, 1, 2), labels, batch_size=4)
 
 
-def _zoo() -> Any:
+def _load_zoo() -> Any:
     try:
         from szoht.applications.attack import zoo  # noqa: PLC0415
     except ImportError as error:
@@ -114,11 +114,15 @@ def _arrays(path: Path, count: int) -> tuple[Vector, Vector]:
         return stored["x_test"][:count], stored["y_test"][:count].ravel()
 
 
-def _classified(network: Any, images: Vector, labels: Vector, batch: int = BATCH) -> Classified:
+def _classify(
+    network: Any, images: Vector, labels: Vector, batch_size: int = BATCH_SIZE
+) -> ClassifiedImages:
     from szoht.applications.attack.torch_network import TorchNetwork  # noqa: PLC0415
 
     scaled = images.astype(np.float32) / 255
-    ask: Callable[[Vector], Vector] = TorchNetwork.of(network, scaled.shape[1:]).dense
+    scores: Callable[[Vector], Vector] = TorchNetwork.of(network, scaled.shape[1:]).dense
     flat = scaled.reshape(len(scaled), -1)
-    parts = [ask(flat[i : i + batch]).argmax(axis=1) for i in range(0, len(flat), batch)]
-    return Classified(network, scaled, labels.astype(np.int64), np.concatenate(parts))
+    parts = [
+        scores(flat[i : i + batch_size]).argmax(axis=1) for i in range(0, len(flat), batch_size)
+    ]
+    return ClassifiedImages(network, scaled, labels.astype(np.int64), np.concatenate(parts))

@@ -1,4 +1,4 @@
-"""What an image is: its shape, its range, and which coordinates are one pixel."""
+"""The layout of an image: shape, channels, range, and the coordinates of each pixel."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -14,16 +14,16 @@ from szoht.types import Indices, Vector
 __all__ = ["Bounds", "Channels", "Layout", "Unit", "as_image", "as_layout", "constraint"]
 
 Channels: TypeAlias = Literal["first", "last", "none"]
-"""Where a colour image of three dimensions has its channels."""
+"""The axis of the channels in an image of three dimensions."""
 
 Unit: TypeAlias = Literal["coordinates", "pixels"]
-"""What sparsity counts."""
+"""The unit in which sparsity is counted."""
 
 Bounds: TypeAlias = Literal["constraint", "clip"]
-"""Whether the change keeps the range of an image, or is clipped inside the loss."""
+"""Whether the change is constrained to the range of an image, or clipped inside the loss."""
 
-USUAL_CHANNELS = (1, 3, 4)
-COLOUR_DIMENSIONS = 3
+COMMON_CHANNEL_COUNTS = (1, 3, 4)
+COLOR_NDIM = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,13 +40,13 @@ class Layout:
             return self.shape[0], self.shape[1], self.shape[2]
         if self.channels == "last":
             return self.shape[2], self.shape[0], self.shape[1]
-        if len(self.shape) == COLOUR_DIMENSIONS - 1:
+        if len(self.shape) == COLOR_NDIM - 1:
             return 1, self.shape[0], self.shape[1]
         return 1, 1, int(np.prod(self.shape))
 
     @property
     def pixels(self) -> Indices:
-        """The number of each coordinate's pixel."""
+        """The index of the pixel of each coordinate."""
         d = int(np.prod(self.shape))
         if self.channels == "first":
             return np.arange(d) % (self.shape[1] * self.shape[2])
@@ -54,22 +54,22 @@ class Layout:
 
 
 def as_layout(shape: tuple[int, ...], channels: Channels | None) -> Layout:
-    """Return the layout; where the channels are is guessed if it is not said."""
+    """Return the layout; the axis of the channels is inferred if it is not given."""
     if channels is not None:
         check_choice("channels", channels, ("first", "last", "none"))
-        if channels != "none" and len(shape) != COLOUR_DIMENSIONS:
+        if channels != "none" and len(shape) != COLOR_NDIM:
             raise ParameterError(
                 "`channels` must be 'none' unless the image has three dimensions; got "
                 f"{channels!r} with shape {shape}."
             )
         return Layout(shape=shape, channels=channels)
-    if len(shape) != COLOUR_DIMENSIONS:
+    if len(shape) != COLOR_NDIM:
         return Layout(shape=shape, channels="none")
-    first, last = shape[0] in USUAL_CHANNELS, shape[-1] in USUAL_CHANNELS
+    first, last = shape[0] in COMMON_CHANNEL_COUNTS, shape[-1] in COMMON_CHANNEL_COUNTS
     if first == last:
         raise ParameterError(
-            f"`channels` must be given, 'first' or 'last': an image of shape {shape} does not "
-            "tell where its channels are."
+            f"`channels` must be 'first' or 'last' for an image of shape {shape}: the axis of the "
+            "channels cannot be inferred."
         )
     return Layout(shape=shape, channels="first" if first else "last")
 
@@ -105,9 +105,9 @@ def constraint(
     count = image.size if unit == "coordinates" else int(pixels.max()) + 1
     check_integer("k", k, low=1, high=count, high_name=f"number of {unit}")
     boxed = bounds == "constraint"
-    least, most = low - image, high - image
+    lowest, highest = low - image, high - image
     if unit == "pixels":
         if not boxed:
             return GroupSparse(k=k, groups=pixels)
-        return GroupSparse(k=k, groups=pixels, low=least, high=most)
-    return SparseBox(k, low=least, high=most) if boxed else Sparse(k)
+        return GroupSparse(k=k, groups=pixels, low=lowest, high=highest)
+    return SparseBox(k, low=lowest, high=highest) if boxed else Sparse(k)

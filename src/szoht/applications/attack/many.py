@@ -1,4 +1,4 @@
-"""`attack_many`: one attack per image, with a bar and a table."""
+"""`attack_many`: one attack per image, with a progress bar and a table."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -36,18 +36,18 @@ def attack_many(
     labels : sequence of n integers
         Their true classes.
     rng : None, int, Generator or SeedSequence
-        The attack on the i-th image has the seed that it alone would have as the i-th.
+        The seed of the i-th attack depends only on this and i.
     progress : bool
-        Show a bar over the images; needs the extra ``cli``.
+        Show a progress bar over the images; needs the extra ``cli``.
     settings
-        Everything else that `attack` takes.
+        Other arguments of `attack`.
 
     Returns
     -------
     AttackResults
         A sequence of `AttackResult` with ``success_rate``, ``median_queries`` and ``table()``;
-        as text, a table. After Ctrl-C it ends with the image that was being attacked, whose status
-        is INTERRUPTED, and ``not_tried`` says how many are missing.
+        as text, a table. After Ctrl-C it ends with the interrupted image, whose status is
+        INTERRUPTED, and ``not_tried`` is the number of images that are missing.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def attack_many(
     seeds = np.random.SeedSequence(as_seed(rng)).spawn(len(stack))
     results: list[AttackResult] = []
     with ExitStack() as bars:
-        bar = bars.enter_context(_Bar(len(stack))) if progress else None
+        bar = bars.enter_context(_ProgressBar(len(stack))) if progress else None
         for image, label, seed in zip(stack, labels, seeds, strict=True):
             try:
                 results.append(attack(model, image, int(label), rng=seed, **settings))
@@ -81,8 +81,8 @@ def attack_many(
     return AttackResults(results, not_tried=len(stack) - len(results))
 
 
-class _Bar:
-    """A bar over images that says how many attacks succeeded."""
+class _ProgressBar:
+    """A progress bar over images with the number of successful attacks."""
 
     def __init__(self, count: int) -> None:
         try:
@@ -101,7 +101,7 @@ class _Bar:
         )
         self._task = self._bar.add_task("", total=count, found="")
 
-    def __enter__(self) -> "_Bar":
+    def __enter__(self) -> "_ProgressBar":
         self._bar.start()
         return self
 
@@ -109,8 +109,8 @@ class _Bar:
         self._bar.stop()
 
     def show(self, results: Sequence[AttackResult]) -> None:
-        """Say where the work stands."""
-        won = sum(result.success for result in results)
+        """Update the bar."""
+        succeeded = sum(result.success for result in results)
         before = sum(result.status is AttackStatus.MISCLASSIFIED for result in results)
-        found = f"{won} attacked with success, {before} misclassified before"
+        found = f"{succeeded} succeeded, {before} misclassified before"
         self._bar.update(self._task, completed=len(results), found=found)

@@ -1,4 +1,4 @@
-"""The margin of Carlini and Wagner: how surely a classifier holds on to its answer."""
+"""The margin loss of Carlini and Wagner."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
@@ -9,15 +9,15 @@ from szoht.core.validation import check_choice, check_integer, check_real
 from szoht.errors import ParameterError
 from szoht.types import Vector
 
-__all__ = ["Margin", "Scale"]
+__all__ = ["Margin", "ScoreScale"]
 
-Scale: TypeAlias = Literal["logits", "log_probs", "probs"]
-"""What scores mean: any real numbers, logarithms of probabilities, or probabilities."""
+ScoreScale: TypeAlias = Literal["logits", "log_probs", "probs"]
+"""The scale of scores: unnormalized, log-probabilities, or probabilities."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Margin:
-    """How far the true class leads; not positive once the classifier is wrong.
+    """The margin of the true class; not positive if the image is misclassified.
 
     Untargeted ``max(F_y - max_{j != y} F_j, -confidence)``; with a ``target`` class t
     ``max(max_{j != t} F_j - F_t, -confidence)``. F are the scores on the scale ``on``.
@@ -27,13 +27,13 @@ class Margin:
     label : int
         y, the true class, >= 0.
     target : int, optional
-        t, the class that the classifier shall answer; another than y.
+        t, the target class of the attack; different from y.
     confidence : float
-        By how much the lead must be lost, >= 0.
+        Required margin of the misclassification, >= 0.
     scores : {"logits", "log_probs", "probs"}
-        What the classifier returns.
+        Scale of the scores that the classifier returns.
     on : {"logits", "log_probs", "probs"}, optional
-        What the margin is taken of; by default of what the classifier returns. Logits differ from
+        Scale on which the margin is computed; by default that of the scores. Logits differ from
         log-probabilities by a constant, so their margins are the same.
 
     Examples
@@ -55,15 +55,15 @@ class Margin:
     label: int
     target: int | None = None
     confidence: float = 0.0
-    scores: Scale = "logits"
-    on: Scale | None = None
+    scores: ScoreScale = "logits"
+    on: ScoreScale | None = None
 
     def __post_init__(self) -> None:
         check_integer("label", self.label, low=0)
         check_real("confidence", self.confidence, low=0.0)
-        check_choice("scores", self.scores, get_args(Scale))
+        check_choice("scores", self.scores, get_args(ScoreScale))
         if self.on is not None:
-            check_choice("on", self.on, get_args(Scale))
+            check_choice("on", self.on, get_args(ScoreScale))
         if self.target is not None:
             check_integer("target", self.target, low=0)
             if self.target == self.label:
@@ -80,36 +80,38 @@ class Margin:
 
     def of(self, scores: Vector) -> Vector:
         """Return the margins of scores of shape (m, n_classes), one for each row."""
-        lead: Vector = np.maximum(self.lead(scores), 0.0 - self.confidence)  # 0, not -0
-        return lead
+        unclipped: Vector = np.maximum(self.unclipped(scores), 0.0 - self.confidence)  # 0, not -0
+        return unclipped
 
-    def lead(self, scores: Vector) -> Vector:
+    def unclipped(self, scores: Vector) -> Vector:
         """Return the margins without the floor at ``-confidence``."""
-        on_scale = self._converted(scores)
+        on_scale = self._convert(scores)
         chosen = self.label if self.target is None else self.target
         own = on_scale[:, chosen]
         others = np.delete(on_scale, chosen, axis=1).max(axis=1)
-        lead: Vector = own - others if self.target is None else others - own
-        return lead
+        unclipped: Vector = own - others if self.target is None else others - own
+        return unclipped
 
-    def reached(self, scores: Vector) -> Vector:
-        """Tell for each row whether it is misclassified with the confidence asked for.
+    def is_misclassified(self, scores: Vector) -> Vector:
+        """Return for each row whether it is misclassified with the required confidence.
 
-        A tie between two classes is broken as the classifier's user would: by the lower number.
+        A tie between two classes is broken as by argmax: the lower index wins.
         """
-        answers = np.argmax(scores, axis=1)
-        astray = answers != self.label if self.target is None else answers == self.target
-        reached: Vector = astray & (self.lead(scores) <= -self.confidence)
-        return reached
+        predictions = np.argmax(scores, axis=1)
+        misclassified = (
+            predictions != self.label if self.target is None else predictions == self.target
+        )
+        is_misclassified: Vector = misclassified & (self.unclipped(scores) <= -self.confidence)
+        return is_misclassified
 
-    def _converted(self, scores: Vector) -> Vector:
+    def _convert(self, scores: Vector) -> Vector:
         to = self.scores if self.on is None else self.on
         if to == "probs" and self.scores != "probs":
             shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
             probabilities: Vector = shifted / shifted.sum(axis=1, keepdims=True)
             return probabilities
         if to != "probs" and self.scores == "probs":
-            # a probability of zero would have no logarithm
+            # avoid the logarithm of zero
             logs: Vector = np.log(np.maximum(scores, np.finfo(np.float64).tiny))
             return logs
         return scores

@@ -10,16 +10,16 @@ import numpy as np
 from szoht.errors import AnswerShapeError, EvaluationError, ParameterTypeError
 from szoht.types import Indices, Vector
 
-__all__ = ["Model", "Network", "as_network", "checked"]
+__all__ = ["Model", "Network", "as_network", "check_scores"]
 
 Model: TypeAlias = Any
 """A callable ``images -> scores``, a PyTorch module, or an ONNX Runtime session."""
 
-IMAGE_AND_SCORES = 2
+SCORES_NDIM, MIN_CLASSES = 2, 2
 
 
 class Network(Protocol):
-    """Scores of flat images that are formed where the classifier lives."""
+    """A classifier of flat images; images are built on the device of the classifier."""
 
     def dense(self, images: Vector) -> Vector:
         """Return the scores of the rows of ``images``, of shape (m, d)."""
@@ -41,26 +41,26 @@ class ArrayNetwork:
     def dense(self, images: Vector) -> Vector:
         """Return the scores of the rows of ``images``."""
         batch = images.astype(self.dtype).reshape(-1, *self.shape)
-        return checked(self.call(batch), len(images))
+        return check_scores(self.call(batch), len(images))
 
     def sparse(self, base: Vector, indices: Indices, values: Vector) -> Vector:
         """Return the scores of images that differ from ``base`` in few entries."""
         batch = np.empty((len(values), base.size), dtype=self.dtype)
         batch[:] = base
         np.put_along_axis(batch, indices, values.astype(self.dtype), axis=1)
-        return checked(self.call(batch.reshape(-1, *self.shape)), len(values))
+        return check_scores(self.call(batch.reshape(-1, *self.shape)), len(values))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Session:
+class OnnxModel:
     """An ONNX Runtime session as a callable: its first input, its first output."""
 
     session: Any
 
     def __call__(self, batch: Any) -> Any:
-        """Return the scores; a session made for one image at a time is called for each."""
-        wanted = self.session.get_inputs()[0]
-        fixed = wanted.shape[0] if wanted.shape else None
+        """Return the scores; a session with batch size one is called for each image."""
+        model_input = self.session.get_inputs()[0]
+        fixed = model_input.shape[0] if model_input.shape else None
         step = fixed if isinstance(fixed, int) else len(batch)
         if step != 1 and step != len(batch):
             raise AnswerShapeError(
@@ -69,7 +69,7 @@ class Session:
             )
         name = self.session.get_outputs()[0].name
         parts = [
-            self.session.run([name], {wanted.name: batch[i : i + step]})[0]
+            self.session.run([name], {model_input.name: batch[i : i + step]})[0]
             for i in range(0, len(batch), step)
         ]
         return np.concatenate(parts)
@@ -78,16 +78,17 @@ class Session:
 def as_network(model: Model, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Network:
     """Return ``model`` as a network for images of ``shape``.
 
-    Arrays given to a plain callable have ``dtype``; modules and sessions get float32, or what
-    their weights are.
+    A plain callable gets arrays of ``dtype``, a session float32, a module the type of its weights.
     """
-    torch = sys.modules.get("torch")  # a module of PyTorch cannot be given before it is imported
+    torch = sys.modules.get(
+        "torch"
+    )  # if PyTorch is not imported, `model` is not one of its modules
     if torch is not None and isinstance(model, torch.nn.Module):
         from szoht.applications.attack.torch_network import TorchNetwork  # noqa: PLC0415
 
         return TorchNetwork.of(model, shape)
     if hasattr(model, "get_inputs") and hasattr(model, "run"):
-        return ArrayNetwork(call=Session(session=model), shape=shape, dtype=np.dtype(np.float32))
+        return ArrayNetwork(call=OnnxModel(session=model), shape=shape, dtype=np.dtype(np.float32))
     if callable(model):
         return ArrayNetwork(call=model, shape=shape, dtype=dtype)
     raise ParameterTypeError(
@@ -96,14 +97,14 @@ def as_network(model: Model, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Ne
     )
 
 
-def checked(scores: Any, count: int) -> Vector:
+def check_scores(scores: Any, count: int) -> Vector:
     """Return scores as a float64 array of shape (count, n_classes), or raise."""
     try:
         array = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise AnswerShapeError(f"The model must return an array of scores: {error}.") from error
-    fits = array.ndim == IMAGE_AND_SCORES and len(array) == count
-    if not fits or array.shape[1] < IMAGE_AND_SCORES:
+    fits = array.ndim == SCORES_NDIM and len(array) == count
+    if not fits or array.shape[1] < MIN_CLASSES:
         raise AnswerShapeError(
             f"The model must return scores of shape ({count}, number of classes) for {count} "
             f"images, with at least two classes; got {array.shape}."
@@ -111,7 +112,7 @@ def checked(scores: Any, count: int) -> Vector:
     if not np.isfinite(array).all():
         row, column = np.argwhere(~np.isfinite(array))[0]
         raise EvaluationError(
-            f"the model returned the score {array[row, column]} for class {column}; look at "
-            "`result.adversarial`, or clip its scores"
+            f"the model returned the score {array[row, column]} for class {column}; inspect "
+            "`result.adversarial`, or clip the scores"
         )
     return array

@@ -1,4 +1,4 @@
-"""A classifier's margin as a function of the change of one image: `AttackObjective`."""
+"""`AttackObjective`: the margin of a classifier as a function of the change of an image."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from szoht.applications.attack.margin import Margin
 from szoht.applications.attack.networks import Network
 from szoht.types import Indices, Sample, Vector
 
-__all__ = ["AttackObjective", "Hit"]
+__all__ = ["AttackObjective", "Success"]
 
 
-class Hit(NamedTuple):
-    """The first change that led the classifier astray, and which query it was, from 1."""
+class Success(NamedTuple):
+    """The first misclassified change, and the number of its query, from 1."""
 
     query: int
     change: Vector
@@ -25,9 +25,8 @@ class Hit(NamedTuple):
 class AttackObjective:
     """f(delta) = margin(model(clip(image + delta, low, high))), for `minimize` and `AskTell`.
 
-    The change is clipped inside f, as the paper does it, so that the classifier never sees
-    anything that is not an image. Whether delta itself shall keep the bounds is up to the
-    constraint: ``SparseBox(k, low=low - image, high=high - image)``.
+    The change is clipped inside f, as in the paper, so that the classifier only gets valid
+    images. ``SparseBox(k, low=low - image, high=high - image)`` keeps delta itself within bounds.
 
     Parameters
     ----------
@@ -36,19 +35,19 @@ class AttackObjective:
     image : array of shape (d,)
         The image, flat.
     margin : Margin
-        What is to be minimised.
+        The loss to minimize.
     low, high : float
         The range of a pixel.
     batches : Batches
-        How many images the classifier gets at once.
+        Splits queries into batches for the classifier.
     counts : callable
-        Tells whether a change may count as a success, by default any.
+        Returns whether a change may count as a success; by default, any may.
 
     Attributes
     ----------
     queries : int
-        Images shown to the classifier so far.
-    hit : Hit or None
+        Images evaluated so far.
+    hit : Success or None
         The first success. Points of a finite difference do not count: they are not sparse.
     """
 
@@ -60,7 +59,7 @@ class AttackObjective:
     batches: Batches
     counts: Callable[[Vector], bool] = lambda _: True
     queries: int = 0
-    hit: Hit | None = None
+    hit: Success | None = None
 
     def value(self, x: Vector, sample: Sample = None) -> float:
         """Return f at one point."""
@@ -70,43 +69,43 @@ class AttackObjective:
         """Return f at the rows of ``points``."""
         del sample
         margins = np.empty(len(points))
-        for part in self.batches.cut(len(points)):
-            scores = self.network.dense(self.seen(points[part]))
-            self._look(points[part], scores)
+        for part in self.batches.split(len(points)):
+            scores = self.network.dense(self.clipped(points[part]))
+            self._record_success(points[part], scores)
             margins[part] = self.margin.of(scores)
         return margins
 
     def along(self, x: Vector, indices: Indices, offsets: Vector, sample: Sample = None) -> Vector:
-        """Return f at ``x`` plus sparse offsets, without forming the points here."""
+        """Return f at ``x`` plus sparse offsets, without building the points here."""
         del sample
-        base, start = self.seen(x), self.image + x
+        base, start = self.clipped(x), self.image + x
         if offsets.shape[1] == x.size and (indices == np.arange(x.size)).all():
-            return self._all_over(start, offsets)
+            return self._along_dense(start, offsets)
         margins = np.empty(len(offsets))
-        for part in self.batches.cut(len(offsets)):
+        for part in self.batches.split(len(offsets)):
             values = np.clip(start[indices[part]] + offsets[part], self.low, self.high)
             margins[part] = self.margin.of(self.network.sparse(base, indices[part], values))
         self.queries += len(offsets)
         return margins
 
-    def seen(self, change: Vector) -> Vector:
-        """Return what the classifier is shown: the changed image, clipped."""
-        shown: Vector = np.clip(self.image + change, self.low, self.high)
-        return shown
+    def clipped(self, change: Vector) -> Vector:
+        """Return the changed image, clipped to [low, high]."""
+        image: Vector = np.clip(self.image + change, self.low, self.high)
+        return image
 
-    def _all_over(self, start: Vector, offsets: Vector) -> Vector:
+    def _along_dense(self, start: Vector, offsets: Vector) -> Vector:
         """Return f where offsets are dense and in order."""
         margins = np.empty(len(offsets))
-        for part in self.batches.cut(len(offsets)):
+        for part in self.batches.split(len(offsets)):
             images = np.clip(start + offsets[part], self.low, self.high)
             margins[part] = self.margin.of(self.network.dense(images))
         self.queries += len(offsets)
         return margins
 
-    def _look(self, points: Vector, scores: Vector) -> None:
+    def _record_success(self, points: Vector, scores: Vector) -> None:
         if self.hit is None:
-            for i in np.flatnonzero(self.margin.reached(scores)):
+            for i in np.flatnonzero(self.margin.is_misclassified(scores)):
                 if self.counts(points[i]):
-                    self.hit = Hit(self.queries + int(i) + 1, points[i].copy())
+                    self.hit = Success(self.queries + int(i) + 1, points[i].copy())
                     break
         self.queries += len(points)

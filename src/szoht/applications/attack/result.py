@@ -1,4 +1,4 @@
-"""What an attack came to, for one image and for many."""
+"""Results of attacks on one image and on many."""
 
 import enum
 from collections.abc import Iterator, Sequence
@@ -33,20 +33,20 @@ class AttackResult:
     Attributes
     ----------
     status, message
-        Why it ended; in words, with the classifier's error if there was one.
+        Why the attack ended; as text, with the error of the classifier if there was one.
     queries
-        Images shown to the classifier up to the first success, it included, or up to the end.
+        Images evaluated up to and including the first success, or up to the end.
     nfev
-        Images shown in all: what came after the success in the same batch counts here.
+        All images evaluated, including those after the success in the same batch.
     l0, l2, linf
         How much the adversarial image differs from the original; ``l0`` counts coordinates.
     pixels
         How many pixels differ.
     adversarial
-        The changed image, in the shape of the original; of an attack without success, the one with
-        the smallest margin.
+        The changed image, in the shape of the original; if the attack failed, the one with the
+        smallest margin.
     change
-        What was optimised, before it was clipped to the range of an image.
+        The change before it was clipped to the range of an image.
     label, target, prediction, adversarial_prediction
         The classes.
     history
@@ -108,12 +108,12 @@ class AttackResult:
 
     def plot(self) -> "Figure":
         """Return a figure: the original, the change and the adversarial image side by side."""
-        from szoht.applications.attack.picture import draw  # noqa: PLC0415  (needs matplotlib)
+        from szoht.applications.attack.figure import attack_figure  # noqa: PLC0415  (needs matplotlib)
 
-        return draw(self)
+        return attack_figure(self)
 
     def as_json(self) -> dict[str, Any]:
-        """Return what a program would want to read; the change is sparse."""
+        """Return the result as JSON data, with a sparse change."""
         support = np.flatnonzero(self.difference)
         columns = {n: c for n, c in self.history.items() if n not in ("entered", "left")}
         names = (
@@ -162,14 +162,14 @@ class AttackResult:
 
 
 class AttackResults(Sequence[AttackResult]):
-    """The outcomes for many images.
+    """Results for many images.
 
-    Images misclassified before, and one whose attack was interrupted, count neither way.
+    Images misclassified before the attack, and an interrupted attack, are not counted.
 
     Attributes
     ----------
     not_tried
-        How many further images were not attacked because of Ctrl-C.
+        Number of images that were not attacked because of Ctrl-C.
     """
 
     def __init__(self, results: Sequence[AttackResult], *, not_tried: int = 0) -> None:
@@ -187,19 +187,19 @@ class AttackResults(Sequence[AttackResult]):
 
     @property
     def attacked(self) -> list[AttackResult]:
-        """Those whose image was classified correctly and whose attack came to an end."""
-        neither = (AttackStatus.MISCLASSIFIED, AttackStatus.INTERRUPTED)
-        return [r for r in self._results if r.status not in neither]
+        """Completed attacks on correctly classified images."""
+        excluded = (AttackStatus.MISCLASSIFIED, AttackStatus.INTERRUPTED)
+        return [r for r in self._results if r.status not in excluded]
 
     @property
     def success_rate(self) -> float:
-        """The share of attacked images on which the attack succeeded; NaN if there is none."""
+        """The fraction of attacked images with a successful attack; NaN if none was attacked."""
         attacked = self.attacked
         return sum(r.success for r in attacked) / len(attacked) if attacked else float("nan")
 
     @property
     def median_queries(self) -> float:
-        """The median of queries to success; an attack without success counts as infinitely many."""
+        """The median of queries to success; a failed attack counts as infinitely many."""
         queries = [r.queries if r.success else np.inf for r in self.attacked]
         return float(np.median(queries)) if queries else float("nan")
 
@@ -211,11 +211,11 @@ class AttackResults(Sequence[AttackResult]):
         return columns | {n: np.array([getattr(r, n) for r in self._results]) for n in more}
 
     def __str__(self) -> str:
-        won = [r for r in self.attacked if r.success]
-        right = [r for r in self._results if r.status is not AttackStatus.MISCLASSIFIED]
+        succeeded = [r for r in self.attacked if r.success]
+        correct = [r for r in self._results if r.status is not AttackStatus.MISCLASSIFIED]
         head = (
-            f"{len(self)} images, {len(right)} classified correctly, "
-            f"{len(won)} attacked with success ({100 * self.success_rate:.1f} %), "
+            f"{len(self)} images, {len(correct)} classified correctly, "
+            f"{len(succeeded)} attacked successfully ({100 * self.success_rate:.1f} %), "
             f"median queries {self.median_queries:.6g}"
         )
         if self.not_tried:

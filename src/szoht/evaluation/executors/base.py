@@ -10,7 +10,7 @@ from uuid import uuid4
 from szoht.core.objective import Objective
 from szoht.core.query import Plan
 from szoht.evaluation.chunks import Chunk, ChunkValues
-from szoht.evaluation.executors.wire import Task, pack
+from szoht.evaluation.executors.wire import Task, pack, pack_objective
 from szoht.evaluation.program_folders import kill_programs
 
 __all__ = ["Executor", "RemoteFuture", "TaskFuture", "WorkerLostError", "WorkerPool"]
@@ -30,8 +30,10 @@ class WorkerPool(ABC):
 
     Parameters
     ----------
-    objective : Objective or bytes
-        What tasks carry: the objective itself, or packed for workers elsewhere.
+    objective : Objective
+        What is evaluated.
+    elsewhere : bool
+        Whether tasks go to other processes, so that they carry the objective packed.
 
     Attributes
     ----------
@@ -47,9 +49,9 @@ class WorkerPool(ABC):
     queue_depth = 2
     task_seconds = 0.5
 
-    def __init__(self, objective: Objective | bytes) -> None:
+    def __init__(self, objective: Objective, *, elsewhere: bool = False) -> None:
         self.run = uuid4().hex
-        self.objective = objective
+        self.objective: Objective | bytes = pack_objective(objective) if elsewhere else objective
         self.plan_number = 0
         self.plan = b""
 

@@ -53,7 +53,8 @@ class DaskPool(WorkerPool):
     """The workers of a cluster that was passed to us."""
 
     def __init__(self, client: Any, objective: Objective) -> None:
-        super().__init__(b"")
+        super().__init__(objective)
+        self.objective = b""  # tasks do not carry it
         self._client = client
         self._addresses: dict[int, str] = {}
         # workers that have never heard of us import us now, before the clock of a task is running

@@ -10,7 +10,7 @@ from szoht.core.validation import check_integer
 from szoht.errors import ExecutorError, ParameterTypeError
 from szoht.evaluation.chunks import ChunkValues
 from szoht.evaluation.executors.base import WorkerPool
-from szoht.evaluation.executors.wire import Task, pack_objective
+from szoht.evaluation.executors.wire import Task
 from szoht.evaluation.program_folders import cancel_programs, die_with_parent
 
 __all__ = ["Futures"]
@@ -50,16 +50,14 @@ class Futures:
     def open(self, objective: Objective) -> "FuturesPool":
         """Return the pool's workers."""
         size = self.n or getattr(self.pool, "_max_workers", None) or os.cpu_count() or 1
-        if isinstance(self.pool, ThreadPoolExecutor):
-            return FuturesPool(self.pool, objective, size)
-        return FuturesPool(self.pool, pack_objective(objective), size)
+        return FuturesPool(self.pool, objective, size)
 
 
 class FuturesPool(WorkerPool):
     """The workers of a pool that was passed to us."""
 
-    def __init__(self, pool: Executor, objective: Objective | bytes, size: int) -> None:
-        super().__init__(objective)
+    def __init__(self, pool: Executor, objective: Objective, size: int) -> None:
+        super().__init__(objective, elsewhere=not isinstance(pool, ThreadPoolExecutor))
         self.size = size
         self._pool = pool
         self._unfinished: set[Future[tuple[ChunkValues, ...]]] = set()

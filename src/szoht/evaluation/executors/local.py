@@ -91,8 +91,8 @@ class LocalPool(WorkerPool):
 
     task_seconds = 0.05
 
-    def __init__(self, objective: Objective | bytes, n: int) -> None:
-        super().__init__(objective)
+    def __init__(self, objective: Objective, n: int, *, elsewhere: bool = False) -> None:
+        super().__init__(objective, elsewhere=elsewhere)
         self.size = n
         self.closed = False
         self.changed = threading.Condition()

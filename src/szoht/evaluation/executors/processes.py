@@ -17,13 +17,16 @@ from szoht.errors import ExecutorError
 from szoht.evaluation.chunks import Chunk, ChunkValues
 from szoht.evaluation.executors.base import TaskFuture, WorkerLostError
 from szoht.evaluation.executors.local import LocalPool, LocalWorker
-from szoht.evaluation.executors.wire import Task, WorkerContext, load_objective, pack_objective
+from szoht.evaluation.executors.wire import Task, WorkerContext, load_objective
 from szoht.evaluation.program_folders import die_with_parent
 
 __all__ = ["Processes"]
 
 SHUTDOWN_SECONDS = 1.0
 """How long an idle process may take to end by itself."""
+
+LIVENESS_SECONDS = 0.5
+"""Between two looks whether a process from which nothing has come is still there."""
 
 REPORT_SECONDS = 0.01
 """Values that come more quickly than this share a message."""
@@ -50,7 +53,7 @@ class Processes:
 
     def open(self, objective: Objective) -> "ProcessPool":
         """Start the processes."""
-        return ProcessPool(pack_objective(objective), self.n)
+        return ProcessPool(objective, self.n, elsewhere=True)
 
 
 class ProcessPool(LocalPool):
@@ -96,13 +99,15 @@ class ProcessWorker(LocalWorker):
             self._send(self._objective)
             error = self._receive()
             self._ready = error is None
-        except (EOFError, OSError):
-            code = self._reap()
+        except EOFError:
             error = (
-                f"A worker process ended while it was starting, with exit code {code}. A script "
-                'must start its runs below `if __name__ == "__main__":`, because each worker '
-                "imports the script; or use threads, executor=szoht.executors.Threads(n)."
+                f"A worker process ended while it was starting, with exit code {self._reap()}. A "
+                'script must start its runs below `if __name__ == "__main__":`, because each '
+                "worker imports the script; or use threads, executor=szoht.executors.Threads(n)."
             )
+        except Exception as cause:
+            self._reap()
+            error = f"A worker process could not be started: {cause!r}."
         if error is not None:
             self.pool.fail(ExecutorError(error))
         return error is None
@@ -118,8 +123,13 @@ class ProcessWorker(LocalWorker):
             while not done:
                 parts, done = self._receive()
                 future.advance(parts)
-        except (EOFError, OSError) as error:
+        except EOFError as error:
             reason = f"the worker process ended with exit code {self._reap()}"
+            raise WorkerLostError(reason, parts=future.parts) from error
+        except Exception as error:
+            self.end()
+            self._reap()
+            reason = f"the values of a worker process cannot be read: {error!r}"
             raise WorkerLostError(reason, parts=future.parts) from error
 
     def kill(self, task: Task) -> None:
@@ -165,11 +175,23 @@ class ProcessWorker(LocalWorker):
         return code
 
     def _send(self, message: bytes) -> None:
-        self._connection.send_bytes(message)
+        try:
+            self._connection.send_bytes(message)
+        except OSError as error:
+            raise EOFError from error
         self.n_bytes += len(message)
 
     def _receive(self) -> Any:
-        message = self._connection.recv_bytes()
+        assert self._process is not None, "only a process that was started replies"  # noqa: S101
+        # a process may have ended although a forked child of its own keeps the connection open
+        while not wait([self._connection], LIVENESS_SECONDS):
+            with _starting:
+                if not self._process.is_alive() and not self._connection.poll():
+                    raise EOFError
+        try:
+            message = self._connection.recv_bytes()
+        except OSError as error:
+            raise EOFError from error
         self.n_bytes += len(message)
         # from a process that we started, never from a file
         return pickle.loads(message)  # noqa: S301

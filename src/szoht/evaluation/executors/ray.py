@@ -46,7 +46,8 @@ class RayPool(WorkerPool):
     """Tasks on a cluster that is not ours to end."""
 
     def __init__(self, objective: Objective, n: int | None) -> None:
-        super().__init__(b"")
+        super().__init__(objective)
+        self.objective = b""  # tasks do not carry it
         ray = _ray()
         self._ray = ray
         self._n = n

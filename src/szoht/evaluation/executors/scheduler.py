@@ -26,7 +26,7 @@ __all__ = ["OnRetry", "PlanExecution", "Scheduler"]
 OnRetry: TypeAlias = Callable[[Chunk, int, str, Exception | None], None]
 """Told about every attempt at a chunk that failed: which one it was, why, and what was raised."""
 
-MIN_TASK_SECONDS = 0.005
+MIN_TASK_SECONDS = 0.002
 """Less work than this is not worth a task of its own."""
 
 TAIL_SHARE = 3
@@ -34,7 +34,7 @@ TAIL_SHARE = 3
 
 
 @dataclass(frozen=True, eq=False)
-class _Running:
+class _SubmittedTask:
     """A task that was submitted, and when."""
 
     task: Task
@@ -89,7 +89,7 @@ class Scheduler:
         self.has_answered = False
         self.numbers = count()
         self.finished: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self.abandoned: dict[int, _Running] = {}
+        self.abandoned: dict[int, _SubmittedTask] = {}
         self._faults = Faults()
         self._seconds_per_chunk = math.inf
 
@@ -106,7 +106,7 @@ class Scheduler:
         """Count a fault."""
         self._faults = replace(self._faults, **{kind: getattr(self._faults, kind) + n})
 
-    def observe_duration(self, running: _Running) -> None:
+    def observe_duration(self, running: _SubmittedTask) -> None:
         """Learn how long a chunk takes from a task that has ended."""
         self._seconds_per_chunk = running.seconds / len(running.task.chunks)
 
@@ -131,7 +131,7 @@ class PlanExecution:
         self._todo = deque(chunks)
         self._retries: deque[tuple[Chunk, int]] = deque()
         self._attempts: dict[Chunk, int] = {}
-        self._running: dict[int, _Running] = {}
+        self._running: dict[int, _SubmittedTask] = {}
         self._rule = CompletionRule(plan, chunks, scheduler.min_fraction)
         self.n_issued = plan.n_points - sum(chunk.n_points for chunk in chunks)
 
@@ -184,7 +184,7 @@ class PlanExecution:
         task = self._pool.task(number, chunks, after)
         submitted = time.monotonic()
         future = self._pool.submit(task)
-        self._running[number] = _Running(task, future, submitted)
+        self._running[number] = _SubmittedTask(task, future, submitted)
         future.add_done_callback(lambda _: finished.put(number))
 
     def _patience(self) -> float | None:

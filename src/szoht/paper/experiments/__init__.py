@@ -1,6 +1,6 @@
-"""One file per figure or table of the paper, each with an ``EXPERIMENT``.
+"""One module per figure or table of the paper, each with an ``EXPERIMENT``.
 
-A file that is added here is found by `szoht reproduce`; its claims go into ``claims.toml``.
+`szoht reproduce` finds every module of this package; claims go into ``claims.toml``.
 """
 
 __all__ = ["ORDER"]
@@ -15,4 +15,4 @@ ORDER = (
     "rho-gamma",
     "dimension",
 )
-"""How the paper has them; others follow by name."""
+"""The order of the paper; other experiments follow by name."""

@@ -7,39 +7,30 @@ import numpy as np
 
 from szoht.paper.attack_runs import (
     DATASETS,
-    LABELS,
-    METHODS,
-    SEARCHES,
-    as_table,
-    attacked,
-    measures,
-    unavailable,
+    VERTEX_SEARCHES,
+    attack_image,
+    attack_measures,
+    why_unavailable,
 )
-from szoht.paper.experiment import (
-    Drawing,
-    Experiment,
-    Job,
-    Measured,
-    NotRunError,
-    Results,
-    Scale,
-    Table,
-)
-from szoht.paper.measuring import number, truth
-from szoht.reporting.drawing import COLOURS, panels
+from szoht.paper.errors import NotRunError
+from szoht.paper.experiment import Experiment, Job, Measurement, Plot, Results, Scale, Table
+from szoht.paper.measurements import boolean, by_name, scalar
+from szoht.paper.methods import METHOD_LABELS, PAPER_METHODS
+from szoht.paper.recording import table_from_rows
+from szoht.reporting.figures import COLORS, subplots
 from szoht.types import Vector
 
 __all__ = ["EXPERIMENT"]
 
-BLOCK = 5
+IMAGES_PER_JOB = 5
 IMAGES = {"mnist": (20, 100), "cifar10": (10, 100), "imagenet": (1, 5)}
-BUDGETS = {"mnist": 2_000, "cifar10": 1_000}
-"""Of the searches, which need fewer queries than the paper's methods."""
+SEARCH_QUERIES = {"mnist": 2_000, "cifar10": 1_000}
+"""Budgets of the vertex searches, which need fewer queries than the paper's methods."""
 
-CASES = {"mnist": (("coordinates", 20),), "cifar10": (("coordinates", 20), ("pixels", 5))}
-"""What the searches may change, so that it is not always easy."""
+SEARCH_SETTINGS = {"mnist": (("coordinates", 20),), "cifar10": (("coordinates", 20), ("pixels", 5))}
+"""Unit and k of the vertex searches: hard enough that not every attack succeeds."""
 
-PAPER = {
+PAPER_TABLE = {
     "mnist": {
         "rspgf": (78, 100, 10.9, 67),
         "zoro": (75, 100, 15.1, 550),
@@ -63,7 +54,7 @@ PAPER = {
 
 
 def _curve(dataset: str, method: str, unit: str, k: int) -> str:
-    return f"{dataset} {method}" if method in METHODS else f"{dataset} {method} {k} {unit}"
+    return f"{dataset} {method}" if method in PAPER_METHODS else f"{dataset} {method} {k} {unit}"
 
 
 def _jobs(scale: Scale) -> Sequence[Job]:
@@ -71,10 +62,10 @@ def _jobs(scale: Scale) -> Sequence[Job]:
     for name, dataset in DATASETS.items():
         count = IMAGES[name][0 if scale.quick else 1]
         budget = dataset.quick_budget if scale.quick else dataset.budget
-        wanted = [(method, "coordinates", dataset.k, budget) for method in METHODS]
-        searches = SEARCHES[:2] if scale.quick else SEARCHES
-        for unit, k in CASES.get(name, ()):
-            wanted += [(method, unit, k, BUDGETS[name]) for method in searches]
+        wanted = [(method, "coordinates", dataset.k, budget) for method in PAPER_METHODS]
+        searches = VERTEX_SEARCHES[:2] if scale.quick else VERTEX_SEARCHES
+        for unit, k in SEARCH_SETTINGS.get(name, ()):
+            wanted += [(method, unit, k, SEARCH_QUERIES[name]) for method in searches]
         jobs += [
             Job(
                 experiment="attack-table",
@@ -84,15 +75,15 @@ def _jobs(scale: Scale) -> Sequence[Job]:
                     "method": method,
                     "unit": unit,
                     "k": k,
-                    "images": [start, min(start + BLOCK, count)],
+                    "images": [start, min(start + IMAGES_PER_JOB, count)],
                     "budget": queries,
                     "options": dict(dataset.settings.get(method, {})),
                 },
                 seed=start,
-                cost=queries * dataset.seconds * min(BLOCK, count - start) / 4,
+                cost=queries * dataset.seconds * min(IMAGES_PER_JOB, count - start) / 4,
             )
             for method, unit, k, queries in wanted
-            for start in range(0, count, BLOCK)
+            for start in range(0, count, IMAGES_PER_JOB)
         ]
     return jobs
 
@@ -101,8 +92,8 @@ def _run(settings: Mapping[str, Any], seed: int) -> Table:
     """Return one row per image."""
     images = list(range(*settings["images"]))
     rows = [
-        measures(
-            attacked(
+        attack_measures(
+            attack_image(
                 settings["dataset"],
                 settings["method"],
                 image,
@@ -114,37 +105,39 @@ def _run(settings: Mapping[str, Any], seed: int) -> Table:
         )
         for image in images
     ]
-    return as_table(rows, "image", images)
+    return {"image": np.array(images, dtype=np.float64), **table_from_rows(rows)}
 
 
-def _all(results: Results, curve: str, column: str) -> Vector:
+def _concatenated(results: Results, curve: str, column: str) -> Vector:
     return np.concatenate(results.columns(curve, column))
 
 
 def _row(results: Results, dataset: str, method: str) -> tuple[float, float, float, float]:
     """Return the success rate and l0 in percent, l2 and iterations of the successes."""
     curve = f"{dataset} {method}"
-    won = _all(results, curve, "success") > 0
-    if not won.any():
-        return 0.0, float(_all(results, curve, "l0").mean()), float("inf"), float("inf")
-    columns = (_all(results, curve, name)[won].mean() for name in ("l0", "l2", "iterations"))
+    succeeded = _concatenated(results, curve, "success") > 0
+    if not succeeded.any():
+        return 0.0, float(_concatenated(results, curve, "l0").mean()), float("inf"), float("inf")
+    columns = (
+        _concatenated(results, curve, name)[succeeded].mean() for name in ("l0", "l2", "iterations")
+    )
     l0, l2, iterations = (float(value) for value in columns)
-    return 100 * float(won.mean()), l0, l2, iterations
+    return 100 * float(succeeded.mean()), l0, l2, iterations
 
 
-def _figures(results: Results) -> Mapping[str, Drawing]:
-    figure, axes = panels(rows=1, columns=1, size=(8.4, 4.4))
+def _figures(results: Results) -> Mapping[str, Plot]:
+    figure, axes = subplots(rows=1, columns=1, size=(8.4, 4.4))
     axis = axes[0]
     axis.axis("off")
     heads = ("", "images", "ASR %", "l0 %", "l2", "iterations")
     cells = []
-    for dataset, methods in PAPER.items():
-        for method in METHODS:
+    for dataset, methods in PAPER_TABLE.items():
+        for method in PAPER_METHODS:
             if f"{dataset} {method}" not in results:
                 continue
-            count = _all(results, f"{dataset} {method}", "success").size
+            count = _concatenated(results, f"{dataset} {method}", "success").size
             row = zip(_row(results, dataset, method), methods[method], strict=True)
-            title = f"{DATASETS[dataset].title} {LABELS[method]}"
+            title = f"{DATASETS[dataset].title} {METHOD_LABELS[method]}"
             cells.append([title, str(count), *(f"{ours:.3g} ({paper:g})" for ours, paper in row)])
     table = axis.table(cells, colLabels=heads, loc="center", cellLoc="center")
     table.auto_set_font_size(value=False)
@@ -155,57 +148,61 @@ def _figures(results: Results) -> Mapping[str, Drawing]:
         if place[0] == 0:
             cell.set_text_props(weight="bold")
     caption = (
-        "Measured here, and in brackets the paper's. Means over the successes; l0 and l2 of the "
-        "change before it is clipped, as in the paper. The networks are not the paper's."
+        "Measured here, with the paper's values in parentheses. Means over the successes; l0 and "
+        "l2 of the change before clipping, as in the paper. The networks are not the paper's."
     )
-    drawings = {"table": Drawing(figure=figure, caption=caption)}
-    drawings["searches"] = _search_figure(results)
-    return drawings
+    plots = {"table": Plot(figure=figure, caption=caption)}
+    plots["searches"] = _search_figure(results)
+    return plots
 
 
-def _search_figure(results: Results) -> Drawing:
-    cases = [(name, unit, k) for name, listed in CASES.items() for unit, k in listed]
-    figure, axes = panels(rows=1, columns=len(cases), sharey=True)
+def _search_figure(results: Results) -> Plot:
+    cases = [(name, unit, k) for name, pairs in SEARCH_SETTINGS.items() for unit, k in pairs]
+    figure, axes = subplots(rows=1, columns=len(cases), sharey=True)
     for axis, (name, unit, k) in zip(axes, cases, strict=True):
-        for method, colour in zip(SEARCHES, COLOURS, strict=False):
+        for method, color in zip(VERTEX_SEARCHES, COLORS, strict=False):
             if (curve := _curve(name, method, unit, k)) in results:
                 queries = np.sort(_queries(results, curve))
                 share = np.arange(1, queries.size + 1) / queries.size
-                x = np.concatenate([[1.0], queries[np.isfinite(queries)], [BUDGETS[name]]])
+                x = np.concatenate([[1.0], queries[np.isfinite(queries)], [SEARCH_QUERIES[name]]])
                 y = np.concatenate([[0.0], share[np.isfinite(queries)]])
-                axis.step(x, np.append(y, y[-1]), where="post", color=colour, label=LABELS[method])
+                axis.step(
+                    x, np.append(y, y[-1]), where="post", color=color, label=METHOD_LABELS[method]
+                )
         axis.set(title=f"{DATASETS[name].title}, {k} {unit}", xlabel="queries", xscale="log")
-    axes[0].set(ylabel="share of images led astray", ylim=(0, 1.02))
+    axes[0].set(ylabel="fraction of images misclassified", ylim=(0, 1.02))
     axes[0].legend(frameon=False, fontsize=8)
     caption = (
         "Beyond the paper: queries to success of the default search and of Sparse-RS, at the same "
         "number of coordinates and of pixels, within the bounds of an image."
     )
-    return Drawing(figure=figure, caption=caption)
+    return Plot(figure=figure, caption=caption)
 
 
 def _queries(results: Results, curve: str) -> Vector:
-    won = _all(results, curve, "success") > 0
-    return np.where(won, _all(results, curve, "queries"), np.inf)
+    succeeded = _concatenated(results, curve, "success") > 0
+    return np.where(succeeded, _concatenated(results, curve, "queries"), np.inf)
 
 
-def _l0(results: Results, dataset: str) -> Measured:
-    return number(_row(results, dataset, "szoht")[1], " %")
+def _l0(results: Results, dataset: str) -> Measurement:
+    return scalar(_row(results, dataset, "szoht")[1], " %")
 
 
-def _best(results: Results, dataset: str, column: str) -> Measured:
+def _best(results: Results, dataset: str, column: str) -> Measurement:
     """Return whether SZOHT is the best of the four in a column of the table."""
     place = ("success", "l0", "l2", "iterations").index(column)
-    rows = {method: _row(results, dataset, method) for method in METHODS}
+    rows = {method: _row(results, dataset, method) for method in PAPER_METHODS}
     values = {method: row[place] for method, row in rows.items()}
     if column != "l0" and not any(row[0] for row in rows.values()):
         raise NotRunError("no method succeeded, so there is nothing to compare.")
     best = max(values.values()) if column == "success" else min(values.values())
-    text = ", ".join(f"{LABELS[method]} {value:.3g}" for method, value in values.items())
-    return truth(values["szoht"] == best, text)
+    text = ", ".join(f"{METHOD_LABELS[method]} {value:.3g}" for method, value in values.items())
+    return boolean(values["szoht"] == best, text)
 
 
-def _against(results: Results, dataset: str, unit: str, k: int, column: str) -> Measured:
+def _compared_with_sparse_rs(
+    results: Results, dataset: str, unit: str, k: int, column: str
+) -> Measurement:
     """Return the default search's success rate minus Sparse-RS's, or the ratio of medians."""
     ours, theirs = (
         _queries(results, _curve(dataset, method, unit, k))
@@ -214,24 +211,24 @@ def _against(results: Results, dataset: str, unit: str, k: int, column: str) -> 
     if column == "success":
         rates = [100 * float(np.isfinite(one).mean()) for one in (ours, theirs)]
         text = f"{rates[0]:.0f} % and {rates[1]:.0f} % of {ours.size} images"
-        return Measured(value=rates[0] - rates[1], text=text)
+        return Measurement(value=rates[0] - rates[1], text=text)
     medians = float(np.median(ours)), float(np.median(theirs))
     if not np.isfinite(medians[0]):
         raise NotRunError("the search did not succeed on half of the images.")
-    return Measured(value=medians[0] / medians[1], text=f"{medians[0]:.4g} and {medians[1]:.4g}")
+    return Measurement(value=medians[0] / medians[1], text=f"{medians[0]:.4g} and {medians[1]:.4g}")
 
 
 EXPERIMENT = Experiment(
     name="attack-table",
     title="Few-pixel attacks: success rates, and a comparison with Sparse-RS",
     where="Section 5.2, the table of attacks; the comparison is not in the paper",
-    about=(
+    description=(
         "The table's four methods on images that the networks classify correctly, and, beyond the "
-        "paper, the default search beside Sparse-RS. The networks are not the paper's."
+        "paper, the default search and Sparse-RS. The networks are not the paper's."
     ),
     jobs=_jobs,
     run=_run,
     figures=_figures,
-    measures={"l0": _l0, "best": _best, "against": _against},
-    unavailable=unavailable,
+    measures=by_name(_l0, _best, _compared_with_sparse_rs),
+    why_unavailable=why_unavailable,
 )

@@ -1,4 +1,4 @@
-"""Figure "Conflict": expansivity falls with k, the gradient error grows; measured, not sketched."""
+"""Figure "Conflict": expansivity falls with k, the gradient error grows; measured."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,18 +9,11 @@ from szoht.core.query import Answer
 from szoht.core.random import Key
 from szoht.estimators import Sphere
 from szoht.operators import Sparse
-from szoht.paper.experiment import (
-    Drawing,
-    Experiment,
-    Job,
-    Measured,
-    NotRunError,
-    Results,
-    Scale,
-    Table,
-)
-from szoht.paper.measuring import number, over_seeds, truth
-from szoht.reporting.drawing import COLOURS, band, panels
+from szoht.paper.errors import NotRunError
+from szoht.paper.experiment import Experiment, Job, Measurement, Plot, Results, Scale, Table
+from szoht.paper.measurements import boolean, by_name, median_over_seeds, scalar
+from szoht.paper.recording import table_from_rows
+from szoht.reporting.figures import COLORS, plot_median_and_range, subplots
 from szoht.theory import Regularity, Setting, contraction, error_second_moment, expansivity
 from szoht.types import Indices, Vector
 
@@ -28,12 +21,12 @@ __all__ = ["EXPERIMENT"]
 
 D, K_STAR, MU = 2000, 10, 1e-6
 DIRECTIONS = (20, 50, 100, 200)
-KEPT = (10, 20, 40, 80, 160, 320, 640, 995)
+K_VALUES = (10, 20, 40, 80, 160, 320, 640, 995)
 
 
 def _jobs(scale: Scale) -> Sequence[Job]:
     repeats = 60 if scale.quick else 400
-    settings = {"d": D, "k_star": K_STAR, "mu": MU, "kept": list(KEPT), "repeats": repeats}
+    settings = {"d": D, "k_star": K_STAR, "mu": MU, "kept": list(K_VALUES), "repeats": repeats}
     return [
         Job(
             experiment="conflict",
@@ -48,9 +41,8 @@ def _jobs(scale: Scale) -> Sequence[Job]:
 
 
 def _run(settings: Mapping[str, Any], seed: int) -> Table:
-    """Return for each k the expansivity, the gradient error, and what both make of a step."""
-    rows = [_row(settings, k, seed) for k in settings["kept"]]
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    """Return for each k the expansivity, the gradient error and the contraction of a step."""
+    return table_from_rows([_row(settings, k, seed) for k in settings["kept"]])
 
 
 def _row(settings: Mapping[str, Any], k: int, seed: int) -> dict[str, float]:
@@ -58,7 +50,7 @@ def _row(settings: Mapping[str, Any], k: int, seed: int) -> dict[str, float]:
     rng = np.random.default_rng([seed, k])
     x, target, fixed = _point(rng, d, k, k_star)
     gradient = x - target  # of f = |x - target|^2 / 2
-    sample = _estimates(settings, x, target, seed * len(KEPT) + settings["kept"].index(k))
+    sample = _estimates(settings, x, target, seed * len(K_VALUES) + settings["kept"].index(k))
     unit = float(gradient @ gradient)
     errors = ((sample - gradient)[:, fixed] ** 2).sum(axis=1) / unit
     # the best step on F, min over eta of E|x - eta ghat_F - target|^2 / |x - target|^2
@@ -109,7 +101,7 @@ def _estimates(settings: Mapping[str, Any], x: Vector, target: Vector, seed: int
 def _worst_expansion(rng: np.random.Generator, d: int, k: int, k_star: int) -> float:
     """Return the largest |H_k(b) - a| / |b - a| found, a being k*-sparse.
 
-    Random b, and b whose largest entries push a's support out of the first k by a hair.
+    Tries random b, and b whose largest entries barely push the support of a out of the first k.
     """
     pairs = [(rng.standard_normal(d), _sparse(rng, d, k_star)) for _ in range(20)]
     places, signs = rng.permutation(d), rng.choice([-1.0, 1.0], size=d)
@@ -132,7 +124,7 @@ def _sparse(rng: np.random.Generator, d: int, k: int) -> Vector:
 
 
 def _steps(x: Vector, target: Vector, sample: Vector, k: int, step: float) -> tuple[float, float]:
-    """Return how a whole step changes the distance, and the error on the F it chooses itself."""
+    """Return the contraction of a full step, and the error on the set F that the step selects."""
     keep, gradient = Sparse(k), x - target
     ratios, errors = [], []
     for estimate in sample:
@@ -143,21 +135,19 @@ def _steps(x: Vector, target: Vector, sample: Vector, k: int, step: float) -> tu
     return float(np.sqrt(np.mean(ratios))), float(np.mean(errors))
 
 
-def _figures(results: Results) -> Mapping[str, Drawing]:
-    figure, (left, middle, right) = panels(columns=3)
+def _figures(results: Results) -> Mapping[str, Plot]:
+    figure, (left, middle, right) = subplots(columns=3)
     first = results.runs(results.names[0])[0].table
     left.plot(first["k"], first["gamma_bound"], color="#888888", label="Lemma B.4")
-    left.plot(first["k"], first["gamma"], "o", color=COLOURS[0], markersize=4, label="worst found")
+    left.plot(first["k"], first["gamma"], "o", color=COLORS[0], markersize=4, label="worst found")
     left.set(title="Expansivity of thresholding", ylabel=r"$\gamma(k)$")
-    for q, colour in zip(DIRECTIONS, COLOURS, strict=False):
+    for q, color in zip(DIRECTIONS, COLORS, strict=False):
         name = f"q={q}"
         k = results.columns(name, "k")[0]
-        band(middle, k, results.columns(name, "error"), label=name, colour=colour)
+        plot_median_and_range(middle, k, results.columns(name, "error"), label=name, color=color)
         middle.plot(k, results.columns(name, "error_exact")[0], ":", color="#444444", linewidth=1)
-        band(right, k, results.columns(name, "product"), label=name, colour=colour)
-        right.plot(
-            k, results.columns(name, "step")[0], "--", color=colour, linewidth=1.0, alpha=0.7
-        )
+        plot_median_and_range(right, k, results.columns(name, "product"), label=name, color=color)
+        right.plot(k, results.columns(name, "step")[0], "--", color=color, linewidth=1.0, alpha=0.7)
     middle.set(title="Gradient error on F", ylabel=r"$E|\hat g_F - g_F|^2 / |g_F|^2$", yscale="log")
     right.set(title="Their product", ylabel=r"$\gamma(k)\,\rho(k)$", ylim=(0.4, 1.5))
     right.axhline(1.0, color="#c0392b", linewidth=1.0)
@@ -171,40 +161,40 @@ def _figures(results: Results) -> Mapping[str, Drawing]:
         "the red line the two together no longer contract. Dashed: what a whole step does to a "
         "random point; at small k more than the product, since the step chooses its own F."
     )
-    return {"measured": Drawing(figure=figure, caption=caption)}
+    return {"measured": Plot(figure=figure, caption=caption)}
 
 
 def _tables(results: Results) -> list[Table]:
     return [curve.table for curve in results.curves]
 
 
-def _lemma(results: Results) -> Measured:
+def _lemma(results: Results) -> Measurement:
     """Return the largest ratio of the expansion found to the lemma's bound."""
-    return number(max(float((t["gamma"] / t["gamma_bound"]).max()) for t in _tables(results)))
+    return scalar(max(float((t["gamma"] / t["gamma_bound"]).max()) for t in _tables(results)))
 
 
-def _tight(results: Results) -> Measured:
+def _tight(results: Results) -> Measurement:
     """Return the smallest ratio of the expansion found to the lemma's bound."""
-    return number(min(float((t["gamma"] / t["gamma_bound"]).min()) for t in _tables(results)))
+    return scalar(min(float((t["gamma"] / t["gamma_bound"]).min()) for t in _tables(results)))
 
 
-def _least_expansion(results: Results) -> Measured:
-    return number(min(float(t["gamma"].min()) for t in _tables(results)))
+def _least_expansion(results: Results) -> Measurement:
+    return scalar(min(float(t["gamma"].min()) for t in _tables(results)))
 
 
-def _monotone(results: Results, column: str, rising: bool) -> Measured:
-    """Tell whether a column rises or falls with k in every curve."""
+def _monotone(results: Results, column: str, rising: bool) -> Measurement:
+    """Return whether a column rises (or falls) with k in every curve."""
     steps = [np.diff(t[column]) * (1 if rising else -1) for t in _tables(results)]
-    return truth(
+    return boolean(
         all((s > 0).all() for s in steps),
         f"{column} {'rises' if rising else 'falls'} in {sum((s > 0).sum() for s in steps)} of "
         f"{sum(s.size for s in steps)} steps",
     )
 
 
-def _moment(results: Results) -> Measured:
+def _moment(results: Results) -> Measurement:
     """Return the largest deviation from the exact error, in standard errors."""
-    return number(
+    return scalar(
         max(
             float((np.abs(t["error"] - t["error_exact"]) / t["error_deviation"]).max())
             for t in _tables(results)
@@ -213,28 +203,30 @@ def _moment(results: Results) -> Measured:
     )
 
 
-def _falls_with_q(results: Results) -> Measured:
+def _falls_with_q(results: Results) -> Measurement:
     means = [np.mean(results.columns(f"q={q}", "error"), axis=0) for q in DIRECTIONS]
-    return truth((np.diff(means, axis=0) < 0).all(), f"over q = {', '.join(map(str, DIRECTIONS))}")
+    return boolean(
+        (np.diff(means, axis=0) < 0).all(), f"over q = {', '.join(map(str, DIRECTIONS))}"
+    )
 
 
-def _smallest_product(results: Results, q: int) -> Measured:
-    return over_seeds(np.array([c.min() for c in results.columns(f"q={q}", "product")]))
+def _smallest_product(results: Results, q: int) -> Measurement:
+    return median_over_seeds(np.array([c.min() for c in results.columns(f"q={q}", "product")]))
 
 
-def _crossing(results: Results, q: int) -> Measured:
+def _crossing(results: Results, q: int) -> Measurement:
     """Return the k at which the product passes 1 from below."""
     name = f"q={q}"
     k = results.columns(name, "k")[0]
-    return over_seeds(np.array([_passes(k, c) for c in results.columns(name, "product")]))
+    return median_over_seeds(np.array([_passes(k, c) for c in results.columns(name, "product")]))
 
 
-def _predicted(results: Results, q: int) -> Measured:
+def _predicted(results: Results, q: int) -> Measurement:
     """Return the ratio of that k to the one that exact moments and the lemma predict."""
     name = f"q={q}"
     k = results.columns(name, "k")[0]
     expected = _passes(k, results.columns(name, "product_exact")[0])
-    return over_seeds(
+    return median_over_seeds(
         np.array([_passes(k, c) / expected for c in results.columns(name, "product")])
     )
 
@@ -248,14 +240,14 @@ def _passes(k: Vector, product: Vector) -> float:
     return float(np.exp(np.log(k[i]) + part * (np.log(k[i + 1]) - np.log(k[i]))))
 
 
-def _covered(results: Results) -> Measured:
+def _covered(results: Results) -> Measurement:
     """Return the largest ratio of the measured product to the theorem's."""
-    return number(max(float((t["product"] / t["product_theorem"]).max()) for t in _tables(results)))
+    return scalar(max(float((t["product"] / t["product_theorem"]).max()) for t in _tables(results)))
 
 
-def _chosen(results: Results) -> Measured:
+def _chosen(results: Results) -> Measurement:
     """Return how much larger the error is on the F that a step chooses than on a fixed one."""
-    return over_seeds(
+    return median_over_seeds(
         np.array([(t["error_chosen"] / t["error_exact"]).max() for t in _tables(results)])
     )
 
@@ -264,24 +256,24 @@ EXPERIMENT = Experiment(
     name="conflict",
     title="Gradient error against expansivity",
     where='Section 3.2, figure "Conflict"',
-    about=(
+    description=(
         "The paper sketches the conflict; here both sides are measured on a quadratic, and where "
         "their product passes 1."
     ),
     jobs=_jobs,
     run=_run,
     figures=_figures,
-    measures={
-        "lemma": _lemma,
-        "tight": _tight,
-        "least_expansion": _least_expansion,
-        "monotone": _monotone,
-        "moment": _moment,
-        "falls_with_q": _falls_with_q,
-        "smallest_product": _smallest_product,
-        "crossing": _crossing,
-        "predicted": _predicted,
-        "covered": _covered,
-        "chosen": _chosen,
-    },
+    measures=by_name(
+        _lemma,
+        _tight,
+        _least_expansion,
+        _monotone,
+        _moment,
+        _falls_with_q,
+        _smallest_product,
+        _crossing,
+        _predicted,
+        _covered,
+        _chosen,
+    ),
 )

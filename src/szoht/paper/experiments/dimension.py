@@ -8,19 +8,12 @@ import numpy as np
 from scipy import stats
 
 from szoht import algorithms, problems
-from szoht.paper.experiment import (
-    Drawing,
-    Experiment,
-    Job,
-    Measured,
-    NotRunError,
-    Results,
-    Scale,
-    Table,
-)
-from szoht.paper.measuring import number, over_seeds
-from szoht.paper.tracing import follow
-from szoht.reporting.drawing import COLOURS, band, panels
+from szoht.paper.errors import NotRunError
+from szoht.paper.experiment import Experiment, Job, Measurement, Plot, Results, Scale, Table
+from szoht.paper.measurements import by_name, median_over_seeds, scalar
+from szoht.paper.plotting import plot_curves
+from szoht.paper.recording import record_run
+from szoht.reporting.figures import COLORS, subplots
 from szoht.theory import sufficient_q
 from szoht.types import Vector
 
@@ -29,12 +22,12 @@ __all__ = ["EXPERIMENT"]
 K, K_STAR = 500, 5
 DIMENSIONS = (5000, 10_000, 50_000)
 SUPPORTS = ("all", "d/k", "50")
-BUDGETS = {"all": 100_000, "d/k": 145_000, "50": 200_000}
-"""Where the paper's axes end; for the last, where every run has reached the target."""
+FULL_QUERIES = {"all": 100_000, "d/k": 145_000, "50": 200_000}
+"""The ends of the paper's axes; for "50", enough for every run to reach the target."""
 
-QUICK = {("all", 5000): 34_000, ("all", 10_000): 34_000}
-TARGET = 0.1
-"""The value of f to which queries are counted."""
+QUICK_QUERIES = {("all", 5000): 34_000, ("all", 10_000): 34_000}
+TARGET_VALUE = 0.1
+"""Queries are counted until f reaches this value."""
 
 
 def _size(support: str, d: int) -> int:
@@ -52,9 +45,11 @@ def _jobs(scale: Scale) -> Sequence[Job]:
     jobs = []
     for support in SUPPORTS:
         for d in DIMENSIONS:
-            budget = QUICK.get((support, d), 0 if support == "all" else BUDGETS[support])
+            budget = QUICK_QUERIES.get(
+                (support, d), 0 if support == "all" else FULL_QUERIES[support]
+            )
             if not scale.quick:
-                budget = BUDGETS[support]
+                budget = FULL_QUERIES[support]
             size, q = _size(support, d), _directions(support, d)
             settings = {"d": d, "k_star": K_STAR, "k": K, "support_size": size, "q": q}
             jobs += [
@@ -72,7 +67,7 @@ def _jobs(scale: Scale) -> Sequence[Job]:
 
 
 def _seeds(scale: Scale, support: str) -> range:
-    """Return more seeds where a target coordinate is hit by few directions, so that runs vary."""
+    """Return more seeds where few directions touch a target coordinate, so that runs vary."""
     return scale.runs(quick=2, full=3) if support == "all" else scale.runs(quick=10, full=20)
 
 
@@ -94,7 +89,7 @@ def _run(settings: Mapping[str, Any], seed: int) -> Table:
         step_size=problem.settings["step_size"],
         iterate="last",
     )
-    return follow(
+    return record_run(
         objective,
         x0,
         method=method,
@@ -107,8 +102,8 @@ def _run(settings: Mapping[str, Any], seed: int) -> Table:
     )
 
 
-def _figures(results: Results) -> Mapping[str, Drawing]:
-    figure, axes = panels(rows=2, columns=3)
+def _figures(results: Results) -> Mapping[str, Plot]:
+    figure, axes = subplots(rows=2, columns=3)
     titles = {
         "all": "$s_2 = d$",
         "d/k": r"$s_2 = \lfloor d/k \rfloor$",
@@ -117,10 +112,8 @@ def _figures(results: Results) -> Mapping[str, Drawing]:
     for column, support in enumerate(SUPPORTS):
         for row, measure in enumerate(("f", "distance")):
             axis = axes[3 * row + column]
-            for d, colour in zip(DIMENSIONS, COLOURS, strict=False):
-                if (curve := f"{support} d={d}") in results:
-                    x = results.columns(curve, "directions")[0]
-                    band(axis, x, results.columns(curve, measure), label=f"d={d}", colour=colour)
+            labels = {f"{support} d={d}": f"d={d}" for d in DIMENSIONS}
+            plot_curves(axis, results, labels, measure)
             axis.set(title=titles[support], xlabel="directions")
             axis.ticklabel_format(axis="x", style="sci", scilimits=(0, 3))
         axes[column].set(yscale="log")
@@ -131,36 +124,38 @@ def _figures(results: Results) -> Mapping[str, Drawing]:
         f"SZOHT on a quadratic, k = {K}, k* = {K_STAR}, q as the corollaries ask. Lines are "
         "medians over seeds, bands their range."
     )
-    drawings = {"curves": Drawing(figure=figure, caption=caption)}
-    drawings["slope"] = _slope_figure(results)
-    return drawings
+    plots = {"curves": Plot(figure=figure, caption=caption)}
+    plots["slope"] = _slope_figure(results)
+    return plots
 
 
-def _slope_figure(results: Results) -> Drawing:
-    figure, (axis,) = panels(size=(5.6, 3.6))
-    for support, colour in zip(SUPPORTS, COLOURS, strict=False):
+def _slope_figure(results: Results) -> Plot:
+    figure, (axis,) = subplots(size=(5.6, 3.6))
+    for support, color in zip(SUPPORTS, COLORS, strict=False):
         try:
             d, queries = _reached(results, support)
         except NotRunError:
             continue
-        axis.plot(d, queries, "o", color=colour, markersize=4, alpha=0.7)
+        axis.plot(d, queries, "o", color=color, markersize=4, alpha=0.7)
         fit = np.polynomial.Polynomial.fit(d, queries, 1)
         ends = np.array([d.min(), d.max()])
-        axis.plot(ends, fit(ends), color=colour, label=f"$s_2$ = {support}")
-    axis.set(xlabel="$d$", ylabel=f"directions to $f \\leq {TARGET}$", ylim=(0, None))
+        axis.plot(ends, fit(ends), color=color, label=f"$s_2$ = {support}")
+    axis.set(xlabel="$d$", ylabel=f"directions to $f \\leq {TARGET_VALUE}$", ylim=(0, None))
     axis.legend(frameon=False, fontsize=8)
-    caption = f"Directions until f reaches {TARGET}, one point per run, with least-squares lines."
-    return Drawing(figure=figure, caption=caption)
+    caption = (
+        f"Directions until f reaches {TARGET_VALUE}, one point per run, with least-squares lines."
+    )
+    return Plot(figure=figure, caption=caption)
 
 
 def _crossing(table: Table) -> float:
     """Return after how many directions f falls to the target, log-linear between rows."""
     f, x = np.log(table["f"]), table["directions"]
-    below = np.flatnonzero(f <= np.log(TARGET))
+    below = np.flatnonzero(f <= np.log(TARGET_VALUE))
     if not below.size:
-        raise NotRunError(f"a curve ends before f = {TARGET}.")
+        raise NotRunError(f"a curve ends before f = {TARGET_VALUE}.")
     i = int(below[0])
-    part = (f[i - 1] - np.log(TARGET)) / (f[i - 1] - f[i])
+    part = (f[i - 1] - np.log(TARGET_VALUE)) / (f[i - 1] - f[i])
     return float(x[i - 1] + part * (x[i] - x[i - 1]))
 
 
@@ -178,7 +173,7 @@ def _reached(results: Results, support: str) -> tuple[Vector, Vector]:
     return d, queries
 
 
-def _at(results: Results, support: str, d: int, place: float, column: str = "f") -> Measured:
+def _at(results: Results, support: str, d: int, place: float, column: str = "f") -> Measurement:
     """Return a column after ``place`` directions, taken at the nearest iteration."""
     values = []
     for curve in results.runs(f"{support} d={d}"):
@@ -186,27 +181,27 @@ def _at(results: Results, support: str, d: int, place: float, column: str = "f")
         if x[-1] < 0.95 * place:
             raise NotRunError(f"the curve {support} d={d} ends before {place:g}.")
         values.append(curve.table[column][int(np.argmin(np.abs(x - place)))])
-    return over_seeds(np.array(values))
+    return median_over_seeds(np.array(values))
 
 
-def _spread(results: Results, support: str) -> Measured:
+def _spread(results: Results, support: str) -> Measurement:
     """Return directions to the target, those of the largest d over those of the smallest."""
     d, queries = _reached(results, support)
     ratio = np.median(queries[d == d.max()]) / np.median(queries[d == d.min()])
-    return number(float(ratio), f" (d = {d.max():.0f} over {d.min():.0f})")
+    return scalar(float(ratio), f" (d = {d.max():.0f} over {d.min():.0f})")
 
 
-def _slope(results: Results, support: str) -> Measured:
+def _slope(results: Results, support: str) -> Measurement:
     """Return the slope of directions to the target on d, with its 95 % interval."""
     d, queries = _reached(results, support)
     fit = stats.linregress(d, queries)
     half = float(stats.t.ppf(0.975, d.size - 2)) * float(fit.stderr)
     slope = float(fit.slope)
     text = f"{slope:.4g} [{slope - half:.4g}, {slope + half:.4g}] directions per coordinate"
-    return Measured(value=slope, text=text, low=slope - half, high=slope + half)
+    return Measurement(value=slope, text=text, low=slope - half, high=slope + half)
 
 
-def _relative_slope(results: Results, support: str) -> Measured:
+def _relative_slope(results: Results, support: str) -> Measurement:
     """Return the slope over the one if queries were proportional to d (1), 0 if independent.
 
     With full supports in a method whose error is dense, ten times the dimension asks for ten
@@ -217,47 +212,41 @@ def _relative_slope(results: Results, support: str) -> Measured:
     plain = _slope(results, support)
     assert plain.low is not None and plain.high is not None  # noqa: S101, PT018 - set above
     value, low, high = (part / unit for part in (plain.value, plain.low, plain.high))
-    return Measured(value=value, text=f"{value:.3g} [{low:.3g}, {high:.3g}]", low=low, high=high)
+    return Measurement(value=value, text=f"{value:.3g} [{low:.3g}, {high:.3g}]", low=low, high=high)
 
 
-def _predicted_slope(results: Results, support: str) -> Measured:
+def _predicted_slope(results: Results, support: str) -> Measurement:
     """Return the slope over the one that Corollary 1 predicts: T 6 / s2 for T iterations."""
     d, queries = _reached(results, support)
-    rounds = np.median(
+    iterations = np.median(
         [n / _directions(support, int(one)) for one, n in zip(d, queries, strict=True)]
     )
-    unit = 6 * float(rounds) / _size(support, int(d[0]))
+    unit = 6 * float(iterations) / _size(support, int(d[0]))
     plain = _slope(results, support)
     value = float(plain.value) / unit
-    return Measured(value=value, text=f"{value:.3g} times the prediction {unit:.3g}")
+    return Measurement(value=value, text=f"{value:.3g} times the prediction {unit:.3g}")
 
 
-def _start(results: Results, column: str) -> Measured:
-    return number(results.columns(results.names[0], column)[0][0])
+def _start(results: Results, column: str) -> Measurement:
+    return scalar(results.columns(results.names[0], column)[0][0])
 
 
-def _printed_start(results: Results) -> Measured:
+def _printed_start(results: Results) -> Measurement:
     """Return f at the start with y as the text prints it."""
     del results
     problem = problems.quadratic(DIMENSIONS[0], K_STAR, version="paper")
-    return number(problem.objective.value(problem.x0, None))
+    return scalar(problem.objective.value(problem.x0, None))
 
 
 EXPERIMENT = Experiment(
     name="dimension",
     title="Dependence on the dimension",
     where='Appendix "Dimension independence/weak-dependence", its three figures',
-    about="A quadratic, three dimensions, three sizes of supports, q as the corollaries ask.",
+    description="A quadratic, three dimensions, three sizes of supports, q as the corollaries ask.",
     jobs=_jobs,
     run=_run,
     figures=_figures,
-    measures={
-        "at": _at,
-        "spread": _spread,
-        "slope": _slope,
-        "relative_slope": _relative_slope,
-        "predicted_slope": _predicted_slope,
-        "start": _start,
-        "printed_start": _printed_start,
-    },
+    measures=by_name(
+        _at, _spread, _slope, _relative_slope, _predicted_slope, _start, _printed_start
+    ),
 )

@@ -5,16 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from szoht.paper.experiment import (
-    Drawing,
-    Experiment,
-    Job,
-    Measured,
-    Results,
-    Scale,
-    Table,
-)
-from szoht.paper.measuring import listed, number
+from szoht.paper.experiment import Experiment, Job, Measurement, Plot, Results, Scale, Table
+from szoht.paper.measurements import by_name, integers, scalar
 from szoht.reporting.theory_figures import contraction_figure
 from szoht.theory import Regularity, Setting, contraction
 
@@ -54,41 +46,41 @@ def _run(settings: Mapping[str, Any], seed: int) -> Table:
     return table
 
 
-def _figures(results: Results) -> Mapping[str, Drawing]:
+def _figures(results: Results) -> Mapping[str, Plot]:
     del results  # the same closed form, drawn by the function that `szoht theory` draws with
     caption = (
         f"gamma rho against k for d = {D}, full supports and kappa = 1, with the theorem's rho. "
         "Below the dashed line the theorem applies."
     )
     figure = contraction_figure(d=D, k_star=tuple(TARGETS), q=DIRECTIONS, k_max=K_MAX)
-    return {"contraction": Drawing(figure=figure, caption=caption)}
+    return {"contraction": Plot(figure=figure, caption=caption)}
 
 
-def _lowest(results: Results, q: int) -> Measured:
+def _lowest(results: Results, q: int) -> Measurement:
     """Return the smallest product over all k and k*."""
     (curve,) = results.runs(f"corrected q={q}")
-    return number(min(np.nanmin(curve.table[f"k_star={k}"]) for k in TARGETS))
+    return scalar(min(np.nanmin(curve.table[f"k_star={k}"]) for k in TARGETS))
 
 
-def _value(results: Results, q: int, k: int, k_star: int, version: str) -> Measured:
+def _value(results: Results, q: int, k: int, k_star: int, version: str) -> Measurement:
     """Return one point of the figure."""
     (curve,) = results.runs(f"{version} q={q}")
-    return number(curve.table[f"k_star={k_star}"][k - 1])
+    return scalar(curve.table[f"k_star={k_star}"][k - 1])
 
 
-def _contracting(results: Results, q: int) -> Measured:
+def _contracting(results: Results, q: int) -> Measurement:
     """Return the k* for which some k of the figure gives a product below 1."""
     (curve,) = results.runs(f"corrected q={q}")
-    return listed([k for k in TARGETS if np.nanmin(curve.table[f"k_star={k}"]) < 1])
+    return integers([k for k in TARGETS if np.nanmin(curve.table[f"k_star={k}"]) < 1])
 
 
 EXPERIMENT = Experiment(
     name="rho-gamma",
     title="Contraction of the theorem against k",
     where='Appendix "Value of rho gamma depending on q and k*", its figure',
-    about="Closed forms of szoht.theory; nothing is random.",
+    description="Closed forms of szoht.theory; nothing is random.",
     jobs=_jobs,
     run=_run,
     figures=_figures,
-    measures={"lowest": _lowest, "value": _value, "contracting": _contracting},
+    measures=by_name(_lowest, _value, _contracting),
 )

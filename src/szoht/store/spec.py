@@ -1,0 +1,171 @@
+"""The specification of a run: everything but its answers that is needed to repeat it."""
+
+import dataclasses
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self, cast, get_type_hints
+
+from szoht._version import __version__
+from szoht.algorithms.registry import revision
+from szoht.core.algorithm import Algorithm
+from szoht.errors import EncodingError, RunMismatchError
+from szoht.evaluation.programs import Program
+from szoht.stopping import Rule
+from szoht.store.codec import Encoded, decode, decode_entries, encode
+from szoht.store.fingerprint import matches, stable_repr
+from szoht.store.names import name_of
+from szoht.types import Vector
+
+__all__ = ["RunSpec"]
+
+LIMITS = frozenset({"max_queries", "max_iterations", "max_seconds", "target"})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunSpec:
+    """The parameters of a run, as far as they are data.
+
+    ``method`` and ``stop`` are None if they hold something that is not data, such as a function;
+    they must then be given again, and their description is compared. ``function`` is the
+    fingerprint of the function, and ``source`` where it can be found again: a `Program`, or
+    ``module:name``. ``revisions`` are those of the method and its parts, by registered names.
+    ``version`` is for people to read.
+    """
+
+    version: str = __version__
+    algorithm: str
+    method: Algorithm | None
+    revisions: dict[str, int] = field(default_factory=dict)
+    x0: Vector
+    seed: int
+    limits: dict[str, float | None]
+    stop: Rule | None
+    stop_description: str
+    on_error: str
+    n_samples: int | None
+    stochastic: bool
+    vectorized: bool = False
+    chunk_size: int | None = None
+    function: dict[str, str] | None = None
+    source: Program | str | None = None
+
+    @property
+    def k(self) -> int | None:
+        """How many non-zeros are allowed, if the constraint says so."""
+        return getattr(getattr(self.method, "operator", None), "k", None)
+
+    @property
+    def label(self) -> str | None:
+        """The function in few words; None if points are evaluated elsewhere."""
+        if isinstance(self.source, Program):
+            return shlex.join(self.source.command)
+        return None if self.function is None else self.function["name"]
+
+    def encoded(self) -> Encoded:
+        """Return the specification as a store holds it."""
+        data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        method, stop = _as_data(self.method, Algorithm), _as_data(self.stop, Rule)
+        return encode(data | {"method": method, "stop": stop, "revisions": _revisions(self.method)})
+
+    @classmethod
+    def decoded(cls, encoded: Encoded) -> Self:
+        """Return the specification that a store held."""
+        data = decode_entries(encoded, get_type_hints(cls))
+        try:
+            spec = cls(**data)
+        except TypeError as error:
+            raise EncodingError(f"the specification is not complete: {error}") from error
+        if not spec.limits.keys() <= LIMITS:
+            raise EncodingError(f"{sorted(spec.limits)} are not limits of a run")
+        if spec.function is not None and not {"name", "python"} <= spec.function.keys():
+            raise EncodingError("the fingerprint of the function is not complete")
+        return spec
+
+    def with_limits(self, limits: Mapping[str, Any]) -> Self:
+        """Return the specification with those limits replaced that are given."""
+        given = {name: limit for name, limit in limits.items() if limit is not None}
+        return replace(self, limits=self.limits | given)
+
+    def checked(self, *, method: Algorithm | None = None, stop: Rule | None = None) -> Self:
+        """Return the specification with what had to be given again, which must be the same."""
+        for name in _revisions(self.method) | self.revisions:
+            stored = self.revisions.get(name, 1)  # version 0.1 did not store any
+            if revision(name) != stored:
+                raise RunMismatchError(
+                    f"the run was made with revision {stored} of {name!r}, and this is revision "
+                    f"{revision(name)}, which may ask other points. Install szoht=={self.version} "
+                    "to resume it, or start a new run from its best point."
+                )
+        return replace(
+            self,
+            method=_choose("method", method, self.method, self.algorithm),
+            stop=_choose("stop", stop, self.stop, self.stop_description),
+        )
+
+    def check_function(self, given: dict[str, str]) -> None:
+        """Raise unless a function with this fingerprint can be the stored one."""
+        if self.function is None or matches(self.function, given):
+            return
+        raise RunMismatchError(
+            f"`fun` must be the function of the stored run, {_shown(self.function)}; got "
+            f"{_shown(given)}. Answers of different functions do not belong into one run."
+        )
+
+
+def _as_data(value: Any, place: Any) -> Any:
+    """Return ``value`` if a store can hold it and give it back, else None."""
+    try:
+        decode(encode(value), place | None)
+    except EncodingError:
+        return None
+    return value
+
+
+def _revisions(part: Any) -> dict[str, int]:
+    """Return the revisions of a registered record and of those inside it."""
+    if not dataclasses.is_dataclass(part):
+        return {}
+    try:
+        name = name_of(cast(type, type(part)))
+    except EncodingError:
+        found = {}
+    else:
+        found = {name: revision(name)}
+    for entry in fields(part):
+        found |= _revisions(getattr(part, entry.name, None))
+    return found
+
+
+def _choose(name: str, given: Any, stored: Any, description: str) -> Any:
+    """Return the stored part, or the one given if it is the same."""
+    if given is None and (stored is not None or description == stable_repr(None)):
+        return stored
+    if given is None:
+        raise RunMismatchError(
+            f"`{name}` must be given again, for it holds something that cannot be stored: "
+            f"{description}."
+        )
+    if _is_same(given, stored, description):
+        return given
+    raise RunMismatchError(
+        f"`{name}` must be what the run was made with, {description}; got {stable_repr(given)}."
+    )
+
+
+def _is_same(given: Any, stored: Any, description: str) -> bool:
+    """Compare what a store holds, or the descriptions of what it does not hold."""
+    if stored is None:
+        return stable_repr(given) == description
+    try:
+        return encode(given) == encode(stored)
+    except EncodingError:
+        return False
+
+
+def _shown(fingerprint: dict[str, str]) -> str:
+    code = f" with code {fingerprint['code'][:8]}" if "code" in fingerprint else ""
+    arguments = (
+        f" and arguments {fingerprint['arguments'][:8]}" if fingerprint.get("arguments") else ""
+    )
+    return f"{fingerprint.get('repr', fingerprint['name'])}{code}{arguments}"
