@@ -1,8 +1,8 @@
 """Cases for the default solver: a development set and a held-out set of the same kinds.
 
-Run a part of it: ``python benchmarks/solver_cases.py dev --methods auto --seeds 3``. Each row shows the
-median gap to the best value known, how many runs reached the goal and after how many queries, the
-queries at the end and the status. Held-out cases are for judging, not for tuning.
+Run a part of it: ``python benchmarks/solver_cases.py dev --methods auto --seeds 3``. Each row shows
+the median gap to the best value known, how many runs reached the goal and after how many queries,
+the queries at the end and the status. Held-out cases are for judging, not for tuning.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,26 @@ class Case:
     best: float = 0.0
     goal: float = 1e-6
     budget: int = 20_000
+
+
+def scaled_quadratic(target: Vector, unit: float | Vector, x: Vector) -> float:
+    """Return the squared distance to a target, in units."""
+    return float(((x / unit - target) ** 2).sum())
+
+
+def weighted_squares(weights: Vector, z: Vector) -> float:
+    """Return sum w_i z_i^2."""
+    return float(weights @ z**2)
+
+
+def huber(z: Vector) -> float:
+    """Return the pseudo-Huber loss."""
+    return float((np.sqrt(1 + z**2) - 1).sum())
+
+
+def scaled_huber(target: Vector, unit: float | Vector, x: Vector) -> float:
+    """Return the pseudo-Huber distance to a target, in units."""
+    return huber(x / unit - target)
 
 
 def sparse_target(d: int, k: int, seed: int, low: float = 0.5, high: float = 1.5) -> Vector:
@@ -125,7 +146,9 @@ def hidden(
     return lambda x: core(rotation @ (scale * np.asarray(x)[chosen] - offset))
 
 
-def in_box(name: str, core: Function, m: int, d: int, seed: int, span: tuple[float, float]) -> Case:
+def in_box(
+    name: str, core: Function, m: int, d: int, *, seed: int, span: tuple[float, float]
+) -> Case:
     """Hide a function in a box, the start at a random inner point."""
     rng = np.random.default_rng(5000 + seed)
     chosen, at = rng.choice(d, m, replace=False), rng.uniform(0.15, 0.85, d)
@@ -164,8 +187,8 @@ def half_integer(d: int, k: int, seed: int) -> Function:
 
 
 def metric(name: str, data: str, k: int) -> Case:
-    """A training metric of a linear classifier, on data of scikit-learn."""
-    import sklearn.datasets  # noqa: PLC0415
+    """Return a training metric of a linear classifier, on data of scikit-learn."""
+    import sklearn.datasets  # type: ignore[import-untyped]  # noqa: PLC0415
     from scipy.stats import rankdata  # noqa: PLC0415
 
     features, labels = getattr(sklearn.datasets, f"load_{data}")(return_X_y=True)
@@ -175,7 +198,7 @@ def metric(name: str, data: str, k: int) -> Case:
     else:
         labels = labels == 1
     if data == "breast_cancer":
-        from sklearn.model_selection import train_test_split  # noqa: PLC0415
+        from sklearn.model_selection import train_test_split  # type: ignore[import-untyped]  # noqa: PLC0415
 
         features, _, labels, _ = train_test_split(
             features, labels, test_size=0.3, random_state=0, stratify=labels
@@ -218,7 +241,7 @@ def development(seed: int) -> Iterator[Case]:
     for name, unit in (("1e-7", 1e-7), ("1e8", 1e8), ("1e+-2", units), ("1e+-3", units**1.5)):
         yield Case(
             name=f"units {name}",
-            fun=lambda x, u=unit: float(((x / u - t) ** 2).sum()),
+            fun=partial(scaled_quadratic, t, unit),
             d=200,
             constraint=Sparse(5),
         )
@@ -288,12 +311,12 @@ def development(seed: int) -> Iterator[Case]:
         w = np.asarray(weights)
         yield Case(
             name=f"{name} rotated",
-            fun=hidden(lambda z, w=w: float(w @ z**2), 5, 100, seed, rotated=True),
+            fun=hidden(partial(weighted_squares, w), 5, 100, seed, rotated=True),
             d=100,
             constraint=Sparse(5),
         )
-    yield in_box("ackley5 box", lambda z: ackley(z), 5, 100, seed, (-5, 10))
-    yield in_box("levy4 box", levy, 4, 100, seed, (-10, 10))
+    yield in_box("ackley5 box", ackley, 5, 100, seed=seed, span=(-5, 10))
+    yield in_box("levy4 box", levy, 4, 100, seed=seed, span=(-10, 10))
 
 
 def held_out(seed: int) -> Iterator[Case]:
@@ -302,7 +325,6 @@ def held_out(seed: int) -> Iterator[Case]:
     rng = np.random.default_rng(seed)
     t = sparse_target(700, 6, seed, 0.4, 2.5)
     s = np.flatnonzero(t)
-    huber = lambda z: float((np.sqrt(1 + z**2) - 1).sum())  # noqa: E731
     for name, unit in (
         ("1", 1.0),
         ("1e-5", 1e-5),
@@ -312,7 +334,7 @@ def held_out(seed: int) -> Iterator[Case]:
     ):
         yield Case(
             name=f"pseudo-Huber, units {name}",
-            fun=lambda x, u=unit: huber(x / u - t),
+            fun=partial(scaled_huber, t, unit),
             d=700,
             constraint=Sparse(6),
         )
@@ -396,11 +418,16 @@ def held_out(seed: int) -> Iterator[Case]:
         d=150,
         constraint=Sparse(6),
     )
-    yield in_box("schwefel4 box", schwefel, 4, 100, seed, (-500, 500))
+    yield in_box("schwefel4 box", schwefel, 4, 100, seed=seed, span=(-500, 500))
     yield in_box(
-        "michalewicz5 box", lambda z: michalewicz(z) + 4.687658, 5, 100, seed, (0, math.pi)
+        "michalewicz5 box",
+        lambda z: michalewicz(z) + 4.687658,
+        5,
+        100,
+        seed=seed,
+        span=(0, math.pi),
     )
-    yield in_box("hartmann6 box", lambda z: hartmann(z) + 3.32237, 6, 1000, seed, (0, 1))
+    yield in_box("hartmann6 box", lambda z: hartmann(z) + 3.32237, 6, 1000, seed=seed, span=(0, 1))
 
 
 def run(case: Case, method: str, seed: int) -> dict[str, Any]:
@@ -460,7 +487,8 @@ def main() -> None:
             reached = [one["reached"] for one in runs if one["reached"] is not None]
             print(
                 f"{name:34s} {method:6s} gap {np.median([one['gap'] for one in runs]):9.2e} "
-                f"reached {len(reached)}/{len(runs)} at {int(np.median(reached)) if reached else 0:6d} "
+                f"reached {len(reached)}/{len(runs)} "
+                f"at {int(np.median(reached)) if reached else 0:6d} "
                 f"end {int(np.median([one['queries'] for one in runs])):6d} "
                 f"outside {sum(one['outside'] for one in runs)} "
                 f"{sum(one['seconds'] for one in runs):5.1f} s "

@@ -88,6 +88,10 @@ def test_killed_while_it_is_extended(tmp_path, method, at):
     settings, given = problem(method)
     short, long = LIMITS.get(method, DEFAULT_LIMITS)
     whole = szoht.minimize(Dying(), np.zeros(D), max_queries=long, **settings)
+    if method == "auto":  # plans with its budget, so an extended run is another one
+        store = tmp_path / "whole.db"
+        szoht.minimize(Dying(), np.zeros(D), max_queries=short, store=store, **settings)
+        whole = szoht.resume(store, Dying(), max_queries=long, **given)
     points = szoht.minimize(Dying(), np.zeros(D), max_queries=short, **settings).counts.points
     at = min(at, whole.counts.points - points)
     killed, _ = extended(tmp_path / "runs.db", method, at)

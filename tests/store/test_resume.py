@@ -270,9 +270,11 @@ def test_another_revision_is_refused(store, monkeypatch, method, name):
     settings = SETTINGS | {"method": method, "options": {}}
     first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **settings)
     before = store.read_bytes()
-    monkeypatch.setitem(REVISIONS, name, 2)
+    now = REVISIONS.get(name, 1)
+    monkeypatch.setitem(REVISIONS, name, now + 1)
     with pytest.raises(
-        RunMismatchError, match=f"revision 1 of '{name}', and this is revision 2.*Install szoht=="
+        RunMismatchError,
+        match=f"revision {now} of '{name}', and this is revision {now + 1}.*Install szoht==",
     ):
         szoht.resume(store, fun)
     assert store.read_bytes() == before
@@ -281,8 +283,10 @@ def test_another_revision_is_refused(store, monkeypatch, method, name):
         assert file.snapshot(first.run).best.value == first.fun
     second = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **settings)
     assert_same(szoht.resume(store, fun, run=second.run), second)
-    monkeypatch.setitem(REVISIONS, name, 1)
-    with pytest.raises(RunMismatchError, match=f"revision 2 of '{name}', and this is revision 1"):
+    monkeypatch.setitem(REVISIONS, name, now)
+    with pytest.raises(
+        RunMismatchError, match=f"revision {now + 1} of '{name}', and this is revision {now}"
+    ):
         szoht.resume(store, fun, run=second.run)
 
 

@@ -25,6 +25,7 @@ __all__ = ["RunConfig"]
 
 DEFAULT_QUERIES = 10_000
 DEFAULT_PLANS = 100
+"""The budget where no limit is given: so many queries, or so many plans if that is more."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -19,7 +19,51 @@ def auto(
     d: int | None = None,
     max_queries: int | None = None,
 ) -> Algorithm:
-    """Minimize under a sparsity constraint without any parameter to choose."""
+    """Minimize under a sparsity constraint without any parameter to choose.
+
+    The noise of the values is tested first. Where they are exact, few slopes locate the coordinates
+    that matter, quasi-Newton minimizes over them, and the rest is pruned; where that gains nothing,
+    coordinates are exchanged, f is compared over longer distances, and further moves take turns
+    until patience is used up. `docs/auto.md` tells how it decides, and ``result.explain`` what
+    it did.
+
+    Parameters
+    ----------
+    k, constraint
+        As in `szoht`. Constraints other than `Sparse` and `SparseBox` are handed to `szoht` with
+        its line search. Without either, a path over k is walked; see `AutoPath`.
+    sampler : Sampler
+        `Seeds` says that the objective takes a seed. A finite sum is solved on a part of it first,
+        then on more, then on the whole. With other constraints, the sampler of `szoht`.
+    d : int
+        The dimension, used with such other constraints only.
+    max_queries : int, optional
+        The budget, filled in by `minimize`: small ones are planned query by query, and what no plan
+        fits into is spent on single points. A run that is extended goes on as if it were unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from szoht import minimize
+    >>> target = np.zeros(1000)
+    >>> target[[3, 500]] = [1.0, -2.0]
+    >>> result = minimize(
+    ...     lambda x: float(((x - target) ** 2).sum()),
+    ...     np.zeros(1000),
+    ...     k=2,
+    ...     target=1e-6,
+    ...     rng=0,
+    ... )
+    >>> result.support
+    array([  3, 500])
+    >>> result.nfev < 30
+    True
+
+    Notes
+    -----
+    A sensing round costs 2k + 5 queries where the gradient is sparse, at most 4 k (1 + log(d / k)),
+    doubled after a stalled round, or d, where it is not; a step of quasi-Newton costs k + 2.
+    """
     seeded = isinstance(sampler, Seeds)
     if k is None and constraint is None:
         return AutoPath(seeded=seeded, max_queries=max_queries)

@@ -8,7 +8,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
 
 from szoht.algorithms.auto.noise_test import robust_scale
 from szoht.types import Indices, Mask, Vector
@@ -319,6 +318,7 @@ def _minimize_quadratic(
     slopes: Vector, hessian: Vector, low: Vector, high: Vector
 ) -> tuple[Vector, float]:
     """Minimize ``slopes'z + z'hessian z / 2`` between bounds, from the middle and from downhill."""
+    from scipy.optimize import Bounds, minimize  # noqa: PLC0415  (costs more than the import)
 
     def value(z: Vector) -> tuple[float, Vector]:
         curved = hessian @ z
