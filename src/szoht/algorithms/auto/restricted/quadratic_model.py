@@ -318,6 +318,7 @@ def _minimize_quadratic(
     slopes: Vector, hessian: Vector, low: Vector, high: Vector
 ) -> tuple[Vector, float]:
     """Minimize ``slopes'z + z'hessian z / 2`` between bounds, from the middle and from downhill."""
+    from scipy.optimize import Bounds, minimize  # noqa: PLC0415  (costs more than the import)
 
     def value(z: Vector) -> tuple[float, Vector]:
         curved = hessian @ z
@@ -345,8 +346,6 @@ def next_shape(model: QuadraticModel) -> Vector:
     Directions are stretched or shrunk by up to a factor of two at a time, and only as far as their
     curvature is known: one that noise may have made small is not stretched.
     """
-    from scipy.optimize import Bounds, minimize  # noqa: PLC0415  (costs more than the import)
-
     values, vectors = np.linalg.eigh(model.hessian)
     unsure = 4 * model.residual / math.sqrt(max(model.freedom, 1.0))
     trusted = np.maximum(np.abs(values), unsure)
