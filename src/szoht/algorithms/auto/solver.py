@@ -88,9 +88,17 @@ def solve(context: SolverContext) -> Steps[Point | None]:
             noise = state.noise  # an error may have been found since
         if not (noise.exact or noise.stepwise):
             point = yield from solve_noisy(context, state.point, noise)
-            if context.notebook.ending is not Ending.NO_PROGRESS:
+            z = context.structure.clip(2 * point.z)
+            farther = Point(z, (yield from context.value(z)))
+            if farther.value < point.value - 10 * noise.sigma:
+                # no minimum: what looked like an error is the shape of f
+                context.note(farther)
+                noise = _assumed_noise(context, farther)
+                state = yield from search_supports(context, SearchState(point=farther, noise=noise))
+            elif context.notebook.ending is not Ending.NO_PROGRESS:
                 return point
-            state = replace(state, point=point)
+            else:
+                state = replace(state, point=point)
         yield from search_globally(context, state)
     except BudgetSpentError:
         yield from spend_rest(context, noise)
