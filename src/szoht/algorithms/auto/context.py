@@ -126,12 +126,14 @@ class SolverContext:
         objective takes a seed, f(base) is measured again with the seed of the plan.
         """
         x = self.structure.to_x(base.z)
-        scaled = _Scaled.by(directions, self.structure.unit)
+        scaled = _Scaled.by(directions, self.structure.probe_unit)
         return (yield from self._differences(x, base.value, scaled, length))
 
     def _differences(
         self, x: Vector, value: float, directions: Directions, length: float
     ) -> Steps[Vector]:
+        if directions.count == 0:
+            return np.empty(0)
         seeded = self.notebook.seeded
         query = Query(
             base=x,
