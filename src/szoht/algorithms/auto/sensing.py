@@ -76,7 +76,7 @@ class _Round:
         self.softness = softness
         self.structure, self.policy = context.structure, context.policy
         self.free = self.structure.free
-        self.step = noise.row_step
+        self.step = min(noise.row_step, self.structure.longest_probe)
         self.base: Point | None = None
         self.start = context.spent
         d = point.z.size

@@ -64,6 +64,11 @@ class Coordinates:
         return np.asarray(np.clip(x, self.x_low, self.x_high))
 
     @cached_property
+    def longest_probe(self) -> float:
+        """The length up to which `base` has room for probes: half of the narrowest width."""
+        return 0.5 * float((self.high - self.low)[self.free].min(initial=np.inf))
+
+    @cached_property
     def probe_unit(self) -> Vector | None:
         """The unit of probes: a trifle less than that of points, so that rounding stays inside."""
         if not self.bounded:
