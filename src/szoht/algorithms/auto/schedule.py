@@ -66,7 +66,7 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
                 break
         context.accept(state.point)
         gained = before.gains(state.point)
-        if not gained:
+        if not gained and state.noise.axis_step < context.policy.long_difference:
             noise = yield from check_roughness(context, before.point, state.noise)
             # kinks look like noise at one length; but then slopes have led somewhere before
             gain = context.first_value - state.point.value
