@@ -93,6 +93,8 @@ class SolverContext:
 
     def values(self, points: Sequence[Vector]) -> Steps[Vector]:
         """Measure f at several points in one plan."""
+        if not len(points):
+            return np.empty(0)
         queries = tuple(self.notebook.query(self.structure.to_x(z)) for z in points)
         answers = yield from self._ask(Plan(queries=queries))
         return np.array([float(answer.values[0]) for answer in answers])
@@ -132,6 +134,8 @@ class SolverContext:
     def _differences(
         self, x: Vector, value: float, directions: Directions, length: float
     ) -> Steps[Vector]:
+        if directions.count == 0:
+            return np.empty(0)
         seeded = self.notebook.seeded
         query = Query(
             base=x,
