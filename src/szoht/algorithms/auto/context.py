@@ -93,6 +93,8 @@ class SolverContext:
 
     def values(self, points: Sequence[Vector]) -> Steps[Vector]:
         """Measure f at several points in one plan."""
+        if not len(points):
+            return np.empty(0)
         queries = tuple(self.notebook.query(self.structure.to_x(z)) for z in points)
         answers = yield from self._ask(Plan(queries=queries))
         return np.array([float(answer.values[0]) for answer in answers])
@@ -126,7 +128,7 @@ class SolverContext:
         objective takes a seed, f(base) is measured again with the seed of the plan.
         """
         x = self.structure.to_x(base.z)
-        scaled = _Scaled.by(directions, self.structure.probe_unit)
+        scaled = _Scaled.by(directions, self.structure.unit)
         return (yield from self._differences(x, base.value, scaled, length))
 
     def _differences(

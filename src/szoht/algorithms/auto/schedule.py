@@ -49,7 +49,8 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
         state = replace(state, slopes=slopes, memory=memory)
         if state.flat:
             break
-        if memory.gradient is not Gradient.SPARSE:
+        short = state.noise.axis_step < context.policy.long_difference
+        if short and memory.gradient is not Gradient.SPARSE:
             noise = yield from check_roughness(context, state.point, state.noise)
             if not noise.exact:
                 return replace(state, noise=noise)
@@ -66,7 +67,7 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
                 break
         context.accept(state.point)
         gained = before.gains(state.point)
-        if not gained:
+        if short and not gained:
             noise = yield from check_roughness(context, before.point, state.noise)
             # kinks look like noise at one length; but then slopes have led somewhere before
             gain = context.first_value - state.point.value

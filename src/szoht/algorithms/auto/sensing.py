@@ -76,7 +76,10 @@ class _Round:
         self.softness = softness
         self.structure, self.policy = context.structure, context.policy
         self.free = self.structure.free
-        self.step = min(noise.row_step, self.structure.longest_probe)
+        width = (self.structure.high - self.structure.low)[self.free]
+        # rows go this far both ways from a base inside the bounds
+        self.longest = 0.45 * float(width.min(initial=math.inf))
+        self.step = min(noise.row_step, self.longest)
         self.base: Point | None = None
         self.start = context.spent
         d = point.z.size
@@ -129,7 +132,8 @@ class _Round:
 
     def lengthen(self) -> Steps[bool]:
         """Measure again over longer differences; tell whether that showed a slope."""
-        self.step, self.base = max(self.policy.flat_step, 10 * self.step), None
+        self.step = min(max(self.policy.flat_step, 10 * self.step), self.longest)
+        self.base = None
         count = self.measured.size
         self.measured, self.signs_used = Measurements(), 0
         yield from self.more_signs(count)

@@ -87,22 +87,30 @@ def solve(context: SolverContext) -> Steps[Point | None]:
             state = yield from search_supports(context, state)
             noise = state.noise  # an error may have been found since
         if not (noise.exact or noise.stepwise):
-            point = yield from solve_noisy(context, state.point, noise)
-            z = context.structure.clip(2 * point.z)
-            farther = Point(z, (yield from context.value(z)))
-            if farther.value < point.value - 10 * noise.sigma:
-                # no minimum: what looked like an error is the shape of f
-                context.note(farther)
-                noise = _assumed_noise(context, farther)
-                state = yield from search_supports(context, SearchState(point=farther, noise=noise))
-            elif context.notebook.ending is not Ending.NO_PROGRESS:
-                return point
-            else:
-                state = replace(state, point=point)
+            state = yield from _solve_with_error(context, state)
+            if context.notebook.ending is not None:
+                return state.point
         yield from search_globally(context, state)
     except BudgetSpentError:
         yield from spend_rest(context, noise)
     return context.best
+
+
+def _solve_with_error(context: SolverContext, state: SearchState) -> Steps[SearchState]:
+    """Minimize under a fixed error; the ending is set unless the search has to go on."""
+    noise = state.noise
+    point = yield from solve_noisy(context, state.point, noise)
+    ending, context.notebook.ending = context.notebook.ending, None
+    z = context.structure.clip(2 * point.z)
+    farther = Point(z, (yield from context.value(z)))
+    if farther.value < point.value - 10 * noise.sigma:
+        # no minimum: what looked like an error is the shape of f
+        context.note(farther)
+        exact = SearchState(point=farther, noise=_assumed_noise(context, farther))
+        return (yield from search_supports(context, exact))
+    if ending is not Ending.NO_PROGRESS:
+        context.notebook.ending = ending
+    return replace(state, point=point)
 
 
 def solve_on_parts(context: SolverContext) -> Steps[None]:

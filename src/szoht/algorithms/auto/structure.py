@@ -55,16 +55,6 @@ class Structure(Protocol):
         """How many numbers describe a point of the set: sets the number of probes."""
         ...
 
-    @property
-    def longest_probe(self) -> float:
-        """The length up to which `base` has room for probes."""
-        ...
-
-    @property
-    def probe_unit(self) -> Vector | None:
-        """The unit of probes: a trifle less than that of points, so that rounding stays inside."""
-        ...
-
     def to_x(self, z: Vector) -> Vector:
         """Return the user's point, inside the user's bounds whatever rounding does."""
         ...

@@ -63,19 +63,6 @@ class Coordinates:
             return x
         return np.asarray(np.clip(x, self.x_low, self.x_high))
 
-    @cached_property
-    def longest_probe(self) -> float:
-        """The length up to which `base` has room for probes: half of the narrowest width."""
-        return 0.5 * float((self.high - self.low)[self.free].min(initial=np.inf))
-
-    @cached_property
-    def probe_unit(self) -> Vector | None:
-        """The unit of probes: a trifle less than that of points, so that rounding stays inside."""
-        if not self.bounded:
-            return self.unit
-        unit = np.ones(self.d) if self.unit is None else self.unit
-        return frozen(unit * (1 - 2.0**-40))
-
     def to_z(self, x: Vector) -> Vector:
         """Return the solver's point."""
         return self.clip(np.asarray(x, dtype=float) / (1.0 if self.unit is None else self.unit))
