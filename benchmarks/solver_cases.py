@@ -432,7 +432,8 @@ def held_out(seed: int) -> Iterator[Case]:
 
 def run(case: Case, method: str, seed: int) -> dict[str, Any]:
     """Run a method on a case; every evaluation is counted, and checked against the bounds."""
-    queries, best, reached, outside = 0, math.inf, None, 0
+    queries, best, outside = 0, math.inf, 0
+    reached: int | None = None
     bounded = isinstance(case.constraint, SparseBox)
 
     def fun(x: Vector) -> float:

@@ -156,7 +156,7 @@ def test_experiments_without_data_are_left_out_visibly(tmp_path, monkeypatch):
 def _no_network(file):
     from szoht.problems import data  # noqa: PLC0415
 
-    raise data._Failed("no network in tests")
+    raise data._DownloadFailed("no network in tests")
 
 
 def test_seeds_are_what_is_asked_for(tmp_path):

@@ -14,7 +14,7 @@ __all__ = ["necessary_q", "smallest_q", "smallest_q_for", "sparsity_range"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Problem:
+class _RadiusProblem:
     """The constants A, B, C of the proof: 1 / (1 - rho^2) = (A k + B) / q + C."""
 
     d: int
@@ -88,7 +88,7 @@ def necessary_q(
     smallest_q : necessary and sufficient, with ``k`` an integer at most ``(d - k_star) / 2``.
     """
     corrected = check_version(version)
-    problem = _Problem(d=d, k_star=k_star, kappa=kappa, support_size=support_size)
+    problem = _RadiusProblem(d=d, k_star=k_star, kappa=kappa, support_size=support_size)
     c = problem.limit
     if support_size > 1:
         ratio = 0.5 - 0.5 / k_star + 1.5 * (d - 1) / (k_star * (support_size - 1))
@@ -122,7 +122,7 @@ def smallest_q_for(*, d: int, k: Count, k_star: int, kappa: float, support_size:
     Ours. With :math:`y = 1/(1-\rho^2)` the theorem's condition reads :math:`y(y-1) \le k/k^*`,
     and ``y`` is affine in ``1/q``.
     """
-    problem = _Problem(d=d, k_star=k_star, kappa=kappa, support_size=support_size)
+    problem = _RadiusProblem(d=d, k_star=k_star, kappa=kappa, support_size=support_size)
     kept = check_counts("k", k, low=k_star, high=max(k_star, problem.largest_k))
     return plain(_balance(problem, real(kept)))
 
@@ -147,7 +147,7 @@ def smallest_q(*, d: int, k_star: int, kappa: float, support_size: int) -> tuple
     >>> smallest_q(d=500, k_star=5, kappa=1.0, support_size=500) is None
     True
     """
-    problem = _Problem(d=d, k_star=k_star, kappa=kappa, support_size=support_size)
+    problem = _RadiusProblem(d=d, k_star=k_star, kappa=kappa, support_size=support_size)
     kept = np.arange(k_star, problem.largest_k + 1, dtype=np.int64)
     needed = _balance(problem, real(kept))
     if not np.isfinite(needed).any():
@@ -184,7 +184,7 @@ def sparsity_range(
     >>> sparsity_range(d=5000, k_star=5, kappa=1.0, q=2723, support_size=5000) is None
     True
     """
-    problem = _Problem(d=d, k_star=k_star, kappa=kappa, support_size=support_size)
+    problem = _RadiusProblem(d=d, k_star=k_star, kappa=kappa, support_size=support_size)
     q = check_integer("q", q, low=1)
     a, b = problem.slope / q, problem.intercept / q + problem.limit
     roots = (k_star * b * (b - 1), math.inf) if a == 0 else _roots(a, b, k_star)
@@ -194,7 +194,7 @@ def sparsity_range(
     return (low, high) if low <= high else None
 
 
-def _balance(problem: _Problem, k: Vector) -> Vector:
+def _balance(problem: _RadiusProblem, k: Vector) -> Vector:
     if k.size == 0:
         raise ParameterError(
             "`k_star` must be at most d / 3, so that 2 k + k_star <= d for some k >= k_star; "

@@ -10,9 +10,9 @@ from szoht.algorithms.auto.structures.coordinates import importance
 from szoht.core.random import Key
 from szoht.estimators.sensing import (
     FourierRows,
+    HadamardRows,
     Measurements,
     RowSlice,
-    SignRows,
     matching_pursuit,
     prony,
 )
@@ -290,7 +290,7 @@ def measured(g, rows, count):
 def test_rows_as_a_whole_and_by_parts_are_the_same_matrix(kind):
     free = np.delete(np.arange(37), [4, 20])
     key = Key(seed=1)
-    rows = (SignRows if kind == "signs" else FourierRows)(key=key, d=37, free=free)
+    rows = (HadamardRows if kind == "signs" else FourierRows)(key=key, d=37, free=free)
     matrix = rows.block(0, 15)
     weights = np.random.default_rng(0).standard_normal(15)
     some = np.array([0, 5, 30])
@@ -322,7 +322,7 @@ def test_waves_of_a_dense_gradient_leave_a_large_rest():
 def test_pursuit_is_exact_on_sparse_and_honest_on_dense_gradients(per_pass):
     sparse = np.zeros(300)
     sparse[[3, 70, 150, 299]] = [1.0, -2.0, 0.5, 3.0]
-    rows = SignRows(key=Key(seed=0), d=300)
+    rows = HadamardRows(key=Key(seed=0), d=300)
     found = matching_pursuit(measured(sparse, rows, 60), 8, held_out=10, per_pass=per_pass)
     assert set(found.support[np.abs(found.slopes) > 1e-9]) == {3, 70, 150, 299}
     assert found.error < 1e-9
@@ -333,7 +333,7 @@ def test_pursuit_is_exact_on_sparse_and_honest_on_dense_gradients(per_pass):
 def test_measurements_that_failed_are_left_out():
     g = np.zeros(200)
     g[[3, 70]] = [1.0, -2.0]
-    rows = SignRows(key=Key(seed=0), d=200)
+    rows = HadamardRows(key=Key(seed=0), d=200)
     y = rows.block(0, 50) @ g
     y[[4, 30, 45]] = np.nan
     some = Measurements(((RowSlice(rows=rows, start=0, count=50), y),))
@@ -344,7 +344,7 @@ def test_measurements_that_failed_are_left_out():
 def test_what_measurements_have_in_common_is_no_slope():
     g = np.zeros(100)
     g[[3, 70]] = [1.0, -2.0]
-    rows = SignRows(key=Key(seed=0), d=100)
+    rows = HadamardRows(key=Key(seed=0), d=100)
     plain = measured(g, rows, 40)
     shifted = Measurements(((plain.batches[0][0], plain.batches[0][1] + 50.0),))
     assert np.allclose(shifted.centered, plain.centered)

@@ -8,15 +8,15 @@ import numpy as np
 
 from szoht.algorithms.auto.location import agreed
 from szoht.algorithms.auto.policy import Policy
-from szoht.algorithms.auto.records import Point, Steps
+from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.structure import Structure
-from szoht.algorithms.generator import SolverContext as Notebook
+from szoht.algorithms.generator import SolverContext
 from szoht.core.directions import ArrayDirections, Directions, Offsets
 from szoht.core.query import Answer, Plan, Query
 from szoht.core.random import Key, Purpose
 from szoht.types import Indices, Vector
 
-__all__ = ["BudgetSpentError", "SolverContext"]
+__all__ = ["BudgetSpentError", "SearchContext"]
 
 SUSPICIOUS = 10.0
 """A value that gains this many times all that was gained before is asked again."""
@@ -33,7 +33,7 @@ class BudgetSpentError(Exception):
 
 
 @dataclass(kw_only=True)
-class SolverContext:
+class SearchContext:
     """Measures f at points given in the solver's coordinates, and keeps count.
 
     ``budget`` is the number of evaluations that the run may spend, if it is known; a point on a
@@ -44,7 +44,7 @@ class SolverContext:
     be asked again to find that out.
     """
 
-    notebook: Notebook
+    outer: SolverContext
     structure: Structure
     policy: Policy
     budget: int | None = None
@@ -55,7 +55,7 @@ class SolverContext:
     mark: float = math.inf
     gains: int = -1
     first_value: float = math.nan
-    best: Point | None = field(default=None)
+    best: EvaluatedPoint | None = field(default=None)
     outliers: bool = False
     roughness_checked: bool = False
     doubts: int = 4
@@ -65,7 +65,7 @@ class SolverContext:
         """Points that can be paid for; infinite if the budget is unknown or was extended."""
         if self.budget is None or self.evaluations >= self.budget:
             return math.inf
-        sample = self.notebook.sample
+        sample = self.outer.sample
         price = 1 if sample is None else sample.size
         return (self.budget - self.evaluations) // price
 
@@ -77,15 +77,15 @@ class SolverContext:
 
     def generator(self) -> np.random.Generator:
         """Return a generator at an address that was not used before."""
-        return self.notebook.key().generator(Purpose.EXCHANGE)
+        return self.outer.key().generator(Purpose.EXCHANGE)
 
     def key(self) -> Key:
         """Return an address that was not used before."""
-        return self.notebook.key()
+        return self.outer.key()
 
     def explain(self, line: str) -> None:
         """Say what is done and why, for the user to read."""
-        self.notebook.explain(line)
+        self.outer.explain(line)
 
     def value(self, z: Vector) -> Steps[float]:
         """Measure f at one point; NaN if it failed."""
@@ -95,11 +95,11 @@ class SolverContext:
         """Measure f at several points in one plan."""
         if not len(points):
             return np.empty(0)
-        queries = tuple(self.notebook.query(self.structure.to_x(z)) for z in points)
+        queries = tuple(self.outer.query(self.structure.to_x(z)) for z in points)
         answers = yield from self._ask(Plan(queries=queries))
         return np.array([float(answer.values[0]) for answer in answers])
 
-    def point(self, z: Vector) -> Steps[Point]:
+    def point(self, z: Vector) -> Steps[EvaluatedPoint]:
         """Measure a point that may be an answer, and remember it if it is one."""
         value = yield from self.value(z)
         if self._is_suspicious(value):
@@ -108,7 +108,7 @@ class SolverContext:
             if again != value:
                 self.expect_outliers()
                 value = yield from self.value(z)
-        point = Point(z, value)
+        point = EvaluatedPoint(z, value)
         self.note(point)
         return point
 
@@ -120,7 +120,7 @@ class SolverContext:
         return self.best.value - value > SUSPICIOUS * gained > 0
 
     def differences(
-        self, base: Point, directions: Directions, length: float = 1.0
+        self, base: EvaluatedPoint, directions: Directions, length: float = 1.0
     ) -> Steps[Vector]:
         """Measure ``f(base + length u) - f(base)`` for all directions u, in one plan.
 
@@ -136,10 +136,10 @@ class SolverContext:
     ) -> Steps[Vector]:
         if directions.count == 0:
             return np.empty(0)
-        seeded = self.notebook.seeded
+        seeded = self.outer.seeded
         query = Query(
             base=x,
-            sample=self.notebook.next_sample(),
+            sample=self.outer.next_sample(),
             directions=directions,
             radius=length,
             with_base=seeded,
@@ -158,12 +158,12 @@ class SolverContext:
             return
         self.doubts -= 1
         points = query.points()
-        again = yield from self._ask_once(Plan(queries=(self.notebook.query(points[far[0]]),)))
+        again = yield from self._ask_once(Plan(queries=(self.outer.query(points[far[0]]),)))
         if float(again[0].values[0]) == found[far[0]]:
             return
         self.expect_outliers()
         if self.left >= 2 * far.size:
-            plan = Plan(queries=tuple(self.notebook.query(points[i]) for i in far))
+            plan = Plan(queries=tuple(self.outer.query(points[i]) for i in far))
             answers = yield from self._ask(plan)
             found[far] = [float(answer.values[0]) for answer in answers]
 
@@ -172,7 +172,9 @@ class SolverContext:
         self.outliers = True
         self.explain("a value differs when it is asked again: from now on all are asked twice.")
 
-    def axis_differences(self, base: Point, support: Indices, steps: Vector) -> Steps[Vector]:
+    def axis_differences(
+        self, base: EvaluatedPoint, support: Indices, steps: Vector
+    ) -> Steps[Vector]:
         """Measure ``f(base + steps_i e_i) - f(base)`` for the coordinates of ``support``."""
         x = self.structure.to_x(base.z)
         offsets = self.structure.x_offsets(x, support, np.asarray(steps, dtype=float))
@@ -183,31 +185,31 @@ class SolverContext:
         )
         return (yield from self._differences(x, base.value, axes, 1.0))
 
-    def note(self, point: Point) -> None:
+    def note(self, point: EvaluatedPoint) -> None:
         """Remember a point that satisfies the constraint, if it is the best so far."""
         if math.isnan(point.value):
             return
-        self.notebook.note(self.structure.to_x(point.z), point.value)
+        self.outer.note(self.structure.to_x(point.z), point.value)
         if self.best is None or point.value < self.best.value:
             self._count_gain(point)
             self.best = point
 
-    def accept(self, point: Point) -> None:
+    def accept(self, point: EvaluatedPoint) -> None:
         """Make a point that satisfies the constraint the iterate, and count an iteration."""
         self.note(point)
-        self.notebook.move(self.structure.to_x(point.z), point.value)
+        self.outer.move(self.structure.to_x(point.z), point.value)
 
-    def settle(self, point: Point, error: float) -> None:
+    def settle(self, point: EvaluatedPoint, error: float) -> None:
         """Make a point the answer so far, whatever its value: it is an estimate with an error."""
-        self.notebook.settle(self.structure.to_x(point.z), point.value, error)
+        self.outer.settle(self.structure.to_x(point.z), point.value, error)
         self.best = point
 
     def forget(self) -> None:
         """Forget the best point: from now on values are those of another function."""
-        self.notebook.forget()
+        self.outer.forget()
         self.best = None
 
-    def _count_gain(self, point: Point) -> None:
+    def _count_gain(self, point: EvaluatedPoint) -> None:
         """Remember when more was gained than rounding, since the last time that it was."""
         whole = abs(self.first_value - point.value)
         least = self.policy.gain_counted * whole + 1e-14 * abs(point.value)
@@ -225,7 +227,7 @@ class SolverContext:
         undecided = np.arange(len(points))
         result = seen[:, 0].copy()
         while undecided.size and seen.shape[1] < MOST_REPEATS and self.left >= undecided.size:
-            queries = tuple(self.notebook.query(points[i]) for i in undecided)
+            queries = tuple(self.outer.query(points[i]) for i in undecided)
             again = yield from self._ask_once(Plan(queries=queries))
             seen = np.column_stack([seen, [answer.values[0] for answer in again]])
             pairs = [agreed(row) for row in seen]
@@ -245,7 +247,7 @@ class SolverContext:
         low = np.flatnonzero(result < self.best.value)
         if low.size == 0 or self.left < 2 * low.size:
             return
-        queries = tuple(self.notebook.query(points[i]) for i in low for _ in range(2))
+        queries = tuple(self.outer.query(points[i]) for i in low for _ in range(2))
         answers = yield from self._ask_once(Plan(queries=queries))
         more = np.array([answer.values[0] for answer in answers]).reshape(low.size, 2)
         for i, pair in zip(low, more, strict=True):

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from szoht.algorithms.auto.context import SolverContext
+from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.moves.perturb import PerturbSupport
 from szoht.algorithms.auto.moves.probes import axis_scan, binary_look
 from szoht.algorithms.auto.moves.screening import screen
-from szoht.algorithms.auto.records import NoiseKind, NoiseModel, Point, Steps
+from szoht.algorithms.auto.records import EvaluatedPoint, NoiseKind, NoiseModel, Steps
 from szoht.algorithms.auto.restricted.bfgs import FAR, Goal, minimize_on
 from szoht.algorithms.auto.restricted.evolution import Population, evolve, random_population
 from szoht.algorithms.auto.restricted.face import Face
@@ -63,7 +63,7 @@ class Landscape(enum.Enum):
 class _Search:
     """The parts of the global phase, which share the incumbent through the context."""
 
-    context: SolverContext
+    context: SearchContext
     state: SearchState
     landscape: Landscape = Landscape.UNKNOWN
     pool: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
@@ -80,7 +80,7 @@ class _Search:
     # -- what is known
 
     @property
-    def incumbent(self) -> Point:
+    def incumbent(self) -> EvaluatedPoint:
         assert self.context.best is not None, "the start was measured"  # noqa: S101
         return self.context.best
 
@@ -150,11 +150,11 @@ class _Search:
     def solve(
         self,
         support: Indices,
-        start: Point,
+        start: EvaluatedPoint,
         allowance: float,
         scale: float = 1.0,
         smallest: float = 1e-9,
-    ) -> Steps[Point]:
+    ) -> Steps[EvaluatedPoint]:
         face = self.face(support, allowance)
         solution = yield from minimize_robustly(
             face, start, scale * self.unit[support], self.state.noise, smallest=smallest
@@ -249,14 +249,14 @@ class _Search:
         d = context.structure.free.size
         if d > 4 * self.look and here.z.any():
             return
-        zero = Point(np.zeros_like(here.z), context.first_value)
+        zero = EvaluatedPoint(np.zeros_like(here.z), context.first_value)
         if self.incumbent.z.any():
             zero = yield from context.point(np.zeros_like(here.z))
             gains, at = yield from axis_scan(context, zero, self.unit, self.pool)
             order = np.argsort(-gains, kind="stable")
         yield from self.select_forward(zero, order[: 2 * k], at)
 
-    def select_forward(self, zero: Point, order: Indices, at: Vector) -> Steps[None]:
+    def select_forward(self, zero: EvaluatedPoint, order: Indices, at: Vector) -> Steps[None]:
         """Greedy forward selection: the best axis, then one after the other with a short solve."""
         context, k = self.context, self.context.structure.size
         structure = context.structure
@@ -277,7 +277,7 @@ class _Search:
             if not np.isfinite(values).any():
                 return
             best = int(np.nanargmin(values))
-            here = Point(trials[best], float(values[best]))
+            here = EvaluatedPoint(trials[best], float(values[best]))
             context.note(here)
             support = here.support
             face = self.face(support, 12 * support.size)
@@ -299,7 +299,7 @@ class _Search:
             out = support[np.argsort(changes, kind="stable")[:count]]
             z = here.z.copy()
             z[out] = 0.0
-            here = Point(z, (yield from self.context.value(z)))
+            here = EvaluatedPoint(z, (yield from self.context.value(z)))
             if math.isnan(here.value):
                 return
             if self.context.structure.contains(z):
@@ -534,7 +534,7 @@ class _Search:
         return [name for other in others for name in ("perturbed support", other)]
 
 
-def search_globally(context: SolverContext, state: SearchState) -> Steps[None]:
+def search_globally(context: SearchContext, state: SearchState) -> Steps[None]:
     """Compare f over long distances, then take turns with all moves until patience is used up."""
     search = _Search(context=context, state=state)
     search.scores = np.zeros(context.structure.d)
@@ -603,8 +603,8 @@ def _end(search: _Search, ending: Ending | None) -> None:
     if 2 * context.failures > context.spent:
         ending = Ending.MOSTLY_FAILED
     state = search.state
-    context.notebook.ending = ending
-    context.notebook.evidence = Evidence(
+    context.outer.ending = ending
+    context.outer.evidence = Evidence(
         noise=state.noise.kind.value,
         noise_level=state.noise.sigma,
         slopes="" if state.slopes is None else state.slopes.confidence.value,
@@ -616,7 +616,7 @@ def _end(search: _Search, ending: Ending | None) -> None:
     context.explain(f"{search.landscape.value}; {ending.value}: done.")
 
 
-def spend_rest(context: SolverContext, noise: NoiseModel) -> Steps[None]:
+def spend_rest(context: SearchContext, noise: NoiseModel) -> Steps[None]:
     """Use what is left of a budget that is too small for the next plan: single points."""
     context.explain(f"{context.left:.0f} queries are left: they go to single points.")
     assert context.best is not None, "the start was measured"  # noqa: S101

@@ -13,7 +13,7 @@ __all__ = ["Location", "agreed", "huber_location", "survivors"]
 CORNER = 1.5
 """Of Huber's function, in robust standard deviations: 96 % efficient on normal values."""
 
-FEWEST = 5
+MIN_VALUES = 5
 """Fewer values are averaged: they do not show their spread."""
 
 BEHIND = 2.5
@@ -39,9 +39,9 @@ def huber_location(values: Vector) -> Location:
     if n == 0:
         return Location(math.inf, math.inf)
     center, scale = float(np.median(v)), robust_scale(v)
-    if n < FEWEST or scale == 0:
+    if n < MIN_VALUES or scale == 0:
         error = float(np.std(v, ddof=1)) / math.sqrt(n) if n > 1 else math.inf
-        return Location(float(np.mean(v)) if n < FEWEST else center, error)
+        return Location(float(np.mean(v)) if n < MIN_VALUES else center, error)
     for _ in range(30):
         weights = np.minimum(1.0, CORNER * scale / np.maximum(np.abs(v - center), 1e-300))
         moved = float(weights @ v / weights.sum())

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from szoht.algorithms.auto.context import SolverContext
+from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.location import Location
 from szoht.algorithms.auto.noise_test import (
     LINE_STEPS,
@@ -19,7 +19,7 @@ from szoht.algorithms.auto.noise_test import (
 )
 from szoht.algorithms.auto.noisy.search import NoisyAnswer, NoisySearch
 from szoht.algorithms.auto.noisy.values import Values
-from szoht.algorithms.auto.records import NoiseKind, NoiseModel, Point, Steps
+from szoht.algorithms.auto.records import EvaluatedPoint, NoiseKind, NoiseModel, Steps
 from szoht.core.algorithm import Ending, Evidence
 from szoht.types import Vector
 
@@ -36,7 +36,7 @@ FIRST_PLAN = 15.0
 k (1 + log(d / k))."""
 
 
-def estimate_noise(context: SolverContext, start: Point) -> Steps[NoiseModel]:
+def estimate_noise(context: SearchContext, start: EvaluatedPoint) -> Steps[NoiseModel]:
     """Judge values by asking one again, and along a short random line; 6 to 8 values.
 
     Sets ``context.outliers`` if single values are grossly wrong.
@@ -55,7 +55,7 @@ def estimate_noise(context: SolverContext, start: Point) -> Steps[NoiseModel]:
             context.explain(f"{noise.describe()}.")
             return noise
         context.outliers = True
-        start = Point(start.z, common)
+        start = EvaluatedPoint(start.z, common)
         context.forget()
         context.note(start)
     noise = yield from _judge_line(context, start)
@@ -63,7 +63,7 @@ def estimate_noise(context: SolverContext, start: Point) -> Steps[NoiseModel]:
     return _with_steps(context, noise)
 
 
-def _judge_line(context: SolverContext, start: Point) -> Steps[NoiseModel]:
+def _judge_line(context: SearchContext, start: EvaluatedPoint) -> Steps[NoiseModel]:
     """Judge the values along a line of random signs that points inward at bounds."""
     if context.left < LINE_STEPS.size:
         return NoiseModel()
@@ -85,20 +85,20 @@ def _judge_line(context: SolverContext, start: Point) -> Steps[NoiseModel]:
         table = np.array([start.value, values[3], *more])
         return with_longer_table(noise, table) if np.isfinite(table).all() else noise
     context.outliers = True
-    start = Point(start.z, (yield from context.value(start.z)))
+    start = EvaluatedPoint(start.z, (yield from context.value(start.z)))
     context.forget()
     context.note(start)
     return (yield from _judge_line(context, start))
 
 
-def _line(context: SolverContext, z: Vector) -> tuple[list[Vector], list[Vector]]:
+def _line(context: SearchContext, z: Vector) -> tuple[list[Vector], list[Vector]]:
     """Return the points of the test line, and those of its second table."""
     line, longer = _points(context, z, (LINE_STEPS, LONGER_STEPS))
     return line, longer
 
 
 def _points(
-    context: SolverContext, z: Vector, tables: tuple[Vector, ...]
+    context: SearchContext, z: Vector, tables: tuple[Vector, ...]
 ) -> tuple[list[Vector], ...]:
     """Return points at several steps along random signs, which point inward at bounds."""
     structure = context.structure
@@ -111,7 +111,9 @@ def _points(
     return tuple([structure.clip(z + step * moving) for step in steps] for steps in tables)
 
 
-def check_roughness(context: SolverContext, point: Point, noise: NoiseModel) -> Steps[NoiseModel]:
+def check_roughness(
+    context: SearchContext, point: EvaluatedPoint, noise: NoiseModel
+) -> Steps[NoiseModel]:
     """Look for an error that changes over longer distances; at most once per run, 8 values.
 
     Called where slopes are not sparse or lead nowhere: over short distances such an error looks
@@ -135,7 +137,7 @@ def check_roughness(context: SolverContext, point: Point, noise: NoiseModel) -> 
     return found
 
 
-def _with_steps(context: SolverContext, noise: NoiseModel) -> NoiseModel:
+def _with_steps(context: SearchContext, noise: NoiseModel) -> NoiseModel:
     """Add the lengths of differences for the exact regime.
 
     Along a dense direction the error of a forward difference is sigma / h + c h, least at
@@ -150,7 +152,9 @@ def _with_steps(context: SolverContext, noise: NoiseModel) -> NoiseModel:
     return replace(noise, axis_step=axis, row_step=row)
 
 
-def solve_noisy(context: SolverContext, start: Point, noise: NoiseModel) -> Steps[Point]:
+def solve_noisy(
+    context: SearchContext, start: EvaluatedPoint, noise: NoiseModel
+) -> Steps[EvaluatedPoint]:
     """Minimize f from values that err, from ``start`` to the answer, the last race included.
 
     Without a known budget the search plans with few values first, and with twice as many each time
@@ -170,7 +174,7 @@ def solve_noisy(context: SolverContext, start: Point, noise: NoiseModel) -> Step
     )
 
     def report(x: Vector, location: Location) -> None:
-        context.settle(Point(structure.clip(x * reach), location.value), location.error)
+        context.settle(EvaluatedPoint(structure.clip(x * reach), location.value), location.error)
 
     first = Location(start.value, noise.sigma / math.sqrt(1 + noise.weight * noise.fresh))
     values.keep(start.support, start.z[start.support] / reach[start.support], start.value)
@@ -195,14 +199,14 @@ def solve_noisy(context: SolverContext, start: Point, noise: NoiseModel) -> Step
         planned *= 2
         limit = context.spent + planned
         x, noise = answer.x, replace(answer.noise, slope=0.0)
-    context.notebook.ending = _ending(answer)
-    context.notebook.evidence = Evidence(
+    context.outer.ending = _ending(answer)
+    context.outer.evidence = Evidence(
         noise=NoiseKind(answer.noise.kind).value, noise_level=answer.noise.sigma
     )
-    return Point(answer.x * reach, answer.location.value)
+    return EvaluatedPoint(answer.x * reach, answer.location.value)
 
 
-def _look(context: SolverContext) -> float:
+def _look(context: SearchContext) -> float:
     k = context.structure.degrees_of_freedom
     return k * (1 + math.log(max(1.0, context.structure.d / k)))
 

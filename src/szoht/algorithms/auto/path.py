@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from szoht.algorithms.auto.context import BudgetSpentError, SolverContext
+from szoht.algorithms.auto.context import BudgetSpentError, SearchContext
 from szoht.algorithms.auto.moves.join import drop_least
 from szoht.algorithms.auto.noise import estimate_noise
 from szoht.algorithms.auto.policy import Policy
-from szoht.algorithms.auto.records import Point, Steps
+from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.restricted.bfgs import Solution
 from szoht.algorithms.auto.samples import part
 from szoht.algorithms.auto.schedule import descend
@@ -18,8 +18,7 @@ from szoht.algorithms.auto.sensing import SensingMemory
 from szoht.algorithms.auto.solver import begin
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.units import find_units
-from szoht.algorithms.generator import GeneratorAlgorithm
-from szoht.algorithms.generator import SolverContext as Notebook
+from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Measured, PathPoint, State
 from szoht.operators import Identity, Sparse
 from szoht.types import Sample
@@ -35,7 +34,7 @@ LITTLE = 0.05
 ONE_BY_ONE, SHARE = 40, 10
 """On the way down, one non-zero in so many is dropped at a time, and just one below this many."""
 
-NEGLIGIBLE = 1e-4
+NEGLIGIBLE_GAIN_SHARE = 1e-4
 """A non-zero that gains less than this share of all that was gained gains nothing."""
 
 ENOUGH = 1e-3
@@ -60,7 +59,9 @@ def find_knee(path: Sequence[PathPoint], noise: float = 0.0) -> tuple[int, float
     if k.size < FEWEST_POINTS:
         return k.size - 1, 1.0
     gains = -np.diff(values) / np.diff(k)
-    floor = max(NEGLIGIBLE * float(values[0] - values[-1]), noise, np.finfo(np.float64).tiny)
+    floor = max(
+        NEGLIGIBLE_GAIN_SHARE * float(values[0] - values[-1]), noise, np.finfo(np.float64).tiny
+    )
     drops = gains[:-1] / np.maximum(gains[1:], floor)
     place = int(np.argmax(drops))
     return place + 1, float(drops[place])
@@ -84,7 +85,7 @@ class AutoPath(GeneratorAlgorithm):
         """Take a finite sum as a whole: values for different k must be values of one function."""
         return None if n_samples is None else part(seed, n_samples, n_samples)
 
-    def steps(self, context: Notebook) -> Steps[None]:
+    def steps(self, context: SolverContext) -> Steps[None]:
         """Go up, come down, and search on at the knee."""
         search = begin(context, Sparse(1), self)
         start = yield from search.point(search.structure.to_z(context.x))
@@ -108,26 +109,26 @@ class AutoPath(GeneratorAlgorithm):
         return Measured(knee.x, knee.fun)
 
 
-def _walk(context: SolverContext, state: SearchState) -> Steps[None]:
-    notebook = context.notebook
+def _walk(context: SearchContext, state: SearchState) -> Steps[None]:
+    outer = context.outer
     if not state.point.z.any():
         _record(context, 0, state.point)
     state = yield from _up(context, state)
     yield from _down(context, state)
     sigma = 0.0 if state.noise.exact else state.noise.sigma
-    knee = notebook.path[find_knee(notebook.path, sigma)[0]]
-    notebook.knee = knee.k
+    knee = outer.path[find_knee(outer.path, sigma)[0]]
+    outer.knee = knee.k
     context.explain(f"k = {knee.k}: after it, the gain per non-zero drops most.")
     if knee.k > 0:
         context.structure = context.structure.with_size(knee.k)
-        point = Point(context.structure.to_z(knee.x), knee.fun)
+        point = EvaluatedPoint(context.structure.to_z(knee.x), knee.fun)
         state = replace(state, point=point, curvature=None, slopes=None, least=0.0)
         state = yield from descend(context, state, context.policy.gain_share)
         _record(context, knee.k, state.point)
         context.accept(state.point)
 
 
-def _up(context: SolverContext, state: SearchState) -> Steps[SearchState]:
+def _up(context: SearchContext, state: SearchState) -> Steps[SearchState]:
     """Solve for k = 4, 8, 16, ..., each time from the solution before."""
     d, first = context.structure.d, state.point
     k = min(d, FIRST)
@@ -147,7 +148,7 @@ def _up(context: SolverContext, state: SearchState) -> Steps[SearchState]:
         k = min(d, GROWTH * k)
 
 
-def _start(context: SolverContext, point: Point) -> Steps[Point]:
+def _start(context: SearchContext, point: EvaluatedPoint) -> Steps[EvaluatedPoint]:
     """Return the point if it has few enough non-zeros, else the largest of them, measured."""
     if context.structure.contains(point.z):
         return point
@@ -157,10 +158,10 @@ def _start(context: SolverContext, point: Point) -> Steps[Point]:
     return (yield from context.point(z))
 
 
-def _down(context: SolverContext, state: SearchState) -> Steps[None]:
+def _down(context: SearchContext, state: SearchState) -> Steps[None]:
     """Drop the least important non-zeros and solve again, from the largest k down to 1."""
-    last = context.notebook.path[-1]
-    point = Point(context.structure.to_z(last.x), last.fun)
+    last = context.outer.path[-1]
+    point = EvaluatedPoint(context.structure.to_z(last.x), last.fun)
     curvature = state.curvature
     if curvature is not None and not np.array_equal(curvature.support, point.support):
         curvature = None
@@ -174,9 +175,9 @@ def _down(context: SolverContext, state: SearchState) -> Steps[None]:
         _record(context, size - count, solution.point)
 
 
-def _record(context: SolverContext, k: int, point: Point) -> None:
+def _record(context: SearchContext, k: int, point: EvaluatedPoint) -> None:
     """Keep the better of what is known for ``k``, and for fewer if fewer are not zero."""
-    path = context.notebook.path
+    path = context.outer.path
     known = {other.k: other for other in path}
     for number in {k, int(np.count_nonzero(point.z))}:
         if number not in known or point.value < known[number].fun:

@@ -13,9 +13,9 @@ from szoht.types import Indices, Vector
 __all__ = [
     "Confidence",
     "Curvature",
+    "EvaluatedPoint",
     "NoiseKind",
     "NoiseModel",
-    "Point",
     "Slopes",
     "Steps",
     "schur_complement",
@@ -26,7 +26,7 @@ Steps: TypeAlias = Generator[Plan, Sequence[Answer], T]
 """Part of an algorithm that yields plans, receives their answers and ends with a result."""
 
 
-class Point(NamedTuple):
+class EvaluatedPoint(NamedTuple):
     """A point in the solver's coordinates, and the value of f there."""
 
     z: Vector

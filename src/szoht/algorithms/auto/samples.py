@@ -13,7 +13,7 @@ __all__ = ["first_size", "part", "sizes"]
 FEWEST, PER_NONZERO = 32, 12
 """Components to begin with: at least so many, and so many for each non-zero."""
 
-GROWTH = 4
+SAMPLE_GROWTH = 4
 
 
 def part(seed: int, n_samples: int, size: int) -> Sample:
@@ -46,5 +46,5 @@ def sizes(n_samples: int, k: int) -> Iterator[int]:
     """
     size = first_size(n_samples, k)
     while size < n_samples:
-        size = GROWTH * size if 2 * GROWTH * size < n_samples else n_samples
+        size = SAMPLE_GROWTH * size if 2 * SAMPLE_GROWTH * size < n_samples else n_samples
         yield size

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from szoht.algorithms.auto.context import SolverContext
+from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.moves.base import Move
 from szoht.algorithms.auto.moves.extend import ExtendAndPrune
 from szoht.algorithms.auto.moves.join import JoinAndPrune
@@ -31,7 +31,7 @@ MOVES: tuple[Move, ...] = (
 
 
 def descend(  # noqa: C901  (one loop, read from top to bottom)
-    context: SolverContext, state: SearchState, gain_share: float
+    context: SearchContext, state: SearchState, gain_share: float
 ) -> Steps[SearchState]:
     """Run rounds { sense -> propose -> solve -> accept } until they gain nothing more."""
     state = replace(state, stalled=0, gain_share=gain_share)
@@ -79,7 +79,7 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
     return state
 
 
-def _is_spent(context: SolverContext) -> bool:
+def _is_spent(context: SearchContext) -> bool:
     """Tell whether slopes have had their chance: f is then compared over longer distances."""
     k, n = context.structure.degrees_of_freedom, context.structure.free.size
     look = k * (1 + math.log(max(n / k, 1)))
@@ -90,13 +90,13 @@ def _is_spent(context: SolverContext) -> bool:
     return context.spent - context.last_gain > limit
 
 
-def _moves(context: SolverContext, state: SearchState) -> tuple[Move, ...]:
+def _moves(context: SearchContext, state: SearchState) -> tuple[Move, ...]:
     """Return the moves that make sense here, the cheapest first."""
     full = np.count_nonzero(state.point.z) >= context.structure.size
     return MOVES if full and state.trusted else MOVES[:1]
 
 
-def search_supports(context: SolverContext, state: SearchState) -> Steps[SearchState]:
+def search_supports(context: SearchContext, state: SearchState) -> Steps[SearchState]:
     """Descend until nothing helps; then perturb the support and descend again, several times."""
     policy = context.policy
     state = yield from descend(context, state, policy.gain_share)

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from szoht.algorithms.auto.context import SolverContext
+from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.moves.line_probe import line_probe
-from szoht.algorithms.auto.records import Confidence, NoiseModel, Point, Slopes, Steps
+from szoht.algorithms.auto.records import Confidence, EvaluatedPoint, NoiseModel, Slopes, Steps
 from szoht.estimators.sensing import (
     FourierRows,
+    HadamardRows,
     Measurements,
     RowSlice,
-    SignRows,
     matching_pursuit,
     prony,
 )
@@ -66,8 +66,8 @@ class _Round:
 
     def __init__(
         self,
-        context: SolverContext,
-        point: Point,
+        context: SearchContext,
+        point: EvaluatedPoint,
         noise: NoiseModel,
         memory: SensingMemory,
         softness: float,
@@ -80,10 +80,10 @@ class _Round:
         # rows go this far both ways from a base inside the bounds
         self.longest = 0.45 * float(width.min(initial=math.inf))
         self.step = min(noise.row_step, self.longest)
-        self.base: Point | None = None
+        self.base: EvaluatedPoint | None = None
         self.start = context.spent
         d = point.z.size
-        self.signs = SignRows(key=context.key(), d=d, free=self.free)
+        self.signs = HadamardRows(key=context.key(), d=d, free=self.free)
         self.signs_used = 0
         self.measured = Measurements()
         k = self.structure.degrees_of_freedom
@@ -92,7 +92,7 @@ class _Round:
     def restrict(self, free: Indices) -> None:
         """Leave all other coordinates alone in this round."""
         self.free = free
-        self.signs = SignRows(key=self.context.key(), d=self.point.z.size, free=free)
+        self.signs = HadamardRows(key=self.context.key(), d=self.point.z.size, free=free)
 
     @property
     def cost(self) -> int:
@@ -113,7 +113,9 @@ class _Round:
         if self.base is None:
             z = self.structure.base(self.point.z, self.step)
             moved = z is not self.point.z and not np.array_equal(z, self.point.z)
-            self.base = Point(z, (yield from self.context.value(z))) if moved else self.point
+            self.base = (
+                EvaluatedPoint(z, (yield from self.context.value(z))) if moved else self.point
+            )
         changes = yield from self.context.differences(self.base, rows, self.step)
         return changes / self.step
 
@@ -122,7 +124,7 @@ class _Round:
         while count > 0:
             if self.signs_used >= self.signs.available:
                 key = self.context.key()
-                self.signs = SignRows(key=key, d=self.point.z.size, free=self.free)
+                self.signs = HadamardRows(key=key, d=self.point.z.size, free=self.free)
                 self.signs_used = 0
             some = min(count, self.signs.available - self.signs_used)
             rows = RowSlice(rows=self.signs, start=self.signs_used, count=some)
@@ -147,8 +149,8 @@ class _Round:
 
 
 def sense(  # noqa: C901, PLR0911  (one decision after the other)
-    context: SolverContext,
-    point: Point,
+    context: SearchContext,
+    point: EvaluatedPoint,
     noise: NoiseModel,
     memory: SensingMemory,
     *,
@@ -504,7 +506,7 @@ def _match(sensing: _Round, known: Indices, slopes: Vector) -> MatchedFilter:
     )
 
 
-def axis_steps(context: SolverContext, z: Vector, support: Indices, steps: Vector) -> Vector:
+def axis_steps(context: SearchContext, z: Vector, support: Indices, steps: Vector) -> Vector:
     """Return signed steps along axes that stay inside: upwards where there is room for it."""
     structure = context.structure
     above, below = structure.high[support] - z[support], z[support] - structure.low[support]
@@ -516,8 +518,8 @@ def axis_steps(context: SolverContext, z: Vector, support: Indices, steps: Vecto
 
 
 def axis_slopes(
-    context: SolverContext,
-    point: Point,
+    context: SearchContext,
+    point: EvaluatedPoint,
     support: Indices,
     noise: NoiseModel,
     *,

@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from szoht.algorithms.auto.context import BudgetSpentError, SolverContext
+from szoht.algorithms.auto.context import BudgetSpentError, SearchContext
 from szoht.algorithms.auto.global_search import search_globally, spend_rest
 from szoht.algorithms.auto.noise import estimate_noise, solve_noisy
 from szoht.algorithms.auto.policy import Policy
-from szoht.algorithms.auto.records import NoiseModel, Point, Steps
+from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.samples import first_size, part, sizes
 from szoht.algorithms.auto.schedule import descend, search_supports
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structures import structure_of
 from szoht.algorithms.auto.units import find_units
-from szoht.algorithms.generator import GeneratorAlgorithm
-from szoht.algorithms.generator import SolverContext as Notebook
+from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Ending
 from szoht.operators import Sparse, SparseBox
 from szoht.types import Sample
@@ -46,7 +45,7 @@ class Auto(GeneratorAlgorithm):
             return None
         return part(seed, n_samples, first_size(n_samples, self.operator.k))
 
-    def steps(self, context: Notebook) -> Steps[None]:
+    def steps(self, context: SolverContext) -> Steps[None]:
         """Search on growing parts of a finite sum, and then, or at once, on the whole of f."""
         search = begin(context, self.operator, self)
         if context.n_samples:
@@ -55,21 +54,21 @@ class Auto(GeneratorAlgorithm):
 
 
 def begin(
-    notebook: Notebook, operator: Sparse | SparseBox, solver: "Auto | AutoPath"
-) -> SolverContext:
+    outer: SolverContext, operator: Sparse | SparseBox, solver: "Auto | AutoPath"
+) -> SearchContext:
     """Return the context of a run."""
-    notebook.seeded = solver.seeded
-    return SolverContext(
-        notebook=notebook,
-        structure=structure_of(operator, notebook.x.size),
+    outer.seeded = solver.seeded
+    return SearchContext(
+        outer=outer,
+        structure=structure_of(operator, outer.x.size),
         policy=solver.policy or Policy(),
         budget=solver.max_queries,
     )
 
 
-def solve(context: SolverContext) -> Steps[Point | None]:
+def solve(context: SearchContext) -> Steps[EvaluatedPoint | None]:
     """Minimize from the iterate of the notebook; None if f is undefined there."""
-    start = yield from context.point(context.structure.to_z(context.notebook.x))
+    start = yield from context.point(context.structure.to_z(context.outer.x))
     if math.isnan(start.value):
         return None
     context.first_value = start.value
@@ -88,7 +87,7 @@ def solve(context: SolverContext) -> Steps[Point | None]:
             noise = state.noise  # an error may have been found since
         if not (noise.exact or noise.stepwise):
             state = yield from _solve_with_error(context, state)
-            if context.notebook.ending is not None:
+            if context.outer.ending is not None:
                 return state.point
         yield from search_globally(context, state)
     except BudgetSpentError:
@@ -96,29 +95,29 @@ def solve(context: SolverContext) -> Steps[Point | None]:
     return context.best
 
 
-def _solve_with_error(context: SolverContext, state: SearchState) -> Steps[SearchState]:
+def _solve_with_error(context: SearchContext, state: SearchState) -> Steps[SearchState]:
     """Minimize under a fixed error; the ending is set unless the search has to go on."""
     noise = state.noise
     point = yield from solve_noisy(context, state.point, noise)
-    ending, context.notebook.ending = context.notebook.ending, None
+    ending, context.outer.ending = context.outer.ending, None
     z = context.structure.clip(2 * point.z)
-    farther = Point(z, (yield from context.value(z)))
+    farther = EvaluatedPoint(z, (yield from context.value(z)))
     if farther.value < point.value - 10 * noise.sigma:
         # no minimum: what looked like an error is the shape of f
         context.note(farther)
         exact = SearchState(point=farther, noise=_assumed_noise(context, farther))
         return (yield from search_supports(context, exact))
     if ending is not Ending.NO_PROGRESS:
-        context.notebook.ending = ending
+        context.outer.ending = ending
     return replace(state, point=point)
 
 
-def solve_on_parts(context: SolverContext) -> Steps[None]:
+def solve_on_parts(context: SearchContext) -> Steps[None]:
     """Descend on parts of a finite sum, each some times larger than the one before."""
-    notebook, k = context.notebook, context.structure.size
-    assert notebook.n_samples is not None, "only a finite sum has parts"  # noqa: S101
-    start = yield from context.point(context.structure.to_z(notebook.x))
-    for size in sizes(notebook.n_samples, k):
+    outer, k = context.outer, context.structure.size
+    assert outer.n_samples is not None, "only a finite sum has parts"  # noqa: S101
+    start = yield from context.point(context.structure.to_z(outer.x))
+    for size in sizes(outer.n_samples, k):
         if math.isnan(start.value):
             return
         context.first_value = start.value
@@ -127,16 +126,16 @@ def solve_on_parts(context: SolverContext) -> Steps[None]:
             state = yield from descend(context, state, COARSE)
         except BudgetSpentError:
             yield from spend_rest(context, state.noise)
-        notebook.sample = part(notebook.seed, notebook.n_samples, size)
-        notebook.x = context.structure.to_x(state.point.z)
+        outer.sample = part(outer.seed, outer.n_samples, size)
+        outer.x = context.structure.to_x(state.point.z)
         context.forget()
-        if size == notebook.n_samples:
+        if size == outer.n_samples:
             break
         start = yield from context.point(state.point.z)
-        context.explain(f"f is now the mean over {size} of {notebook.n_samples} components.")
+        context.explain(f"f is now the mean over {size} of {outer.n_samples} components.")
 
 
-def _assumed_noise(context: SolverContext, start: Point) -> NoiseModel:
+def _assumed_noise(context: SearchContext, start: EvaluatedPoint) -> NoiseModel:
     """Return what is assumed where a test is not worth its queries: exact values."""
     sigma = float(np.finfo(np.float64).eps) * abs(start.value)
     return NoiseModel(sigma=sigma, axis_step=context.policy.axis_step, row_step=1e-7)

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from szoht.algorithms.auto.context import SolverContext
-from szoht.algorithms.auto.records import Confidence, Curvature, NoiseModel, Point, Slopes
+from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.records import Confidence, Curvature, EvaluatedPoint, NoiseModel, Slopes
 from szoht.algorithms.auto.restricted.bfgs import Solution
 from szoht.algorithms.auto.sensing import SensingMemory
 from szoht.types import Indices, Vector
 
 __all__ = ["SearchState"]
 
-NEGLIGIBLE = 1e-12
+NEGLIGIBLE_VALUE_SHARE = 1e-12
 """A gain below this share of everything that there was to gain is rounding."""
 
 
@@ -24,7 +24,7 @@ class SearchState:
     ``gain_share`` is the share of f that a round must gain, ``least`` an absolute gain besides it.
     """
 
-    point: Point
+    point: EvaluatedPoint
     noise: NoiseModel
     slopes: Slopes | None = None
     curvature: Curvature | None = None
@@ -50,11 +50,11 @@ class SearchState:
             return False
         return self.slopes.confidence is not Confidence.FILTERED or self.stalled > 1
 
-    def gains(self, after: Point) -> bool:
+    def gains(self, after: EvaluatedPoint) -> bool:
         """Tell whether a point is better by more than noise and rounding can explain."""
         scale = self.memory.scale
         share = self.gain_share * min(abs(self.point.value), scale)
-        least = max(share, NEGLIGIBLE * scale, self.least)
+        least = max(share, NEGLIGIBLE_VALUE_SHARE * scale, self.least)
         return self.point.value - after.value > least
 
     def settled(self, solution: Solution) -> "SearchState":
@@ -79,7 +79,7 @@ class SearchState:
             return np.asarray(slopes.values[support]) if known else None
         return np.asarray(slopes.values[support])
 
-    def steepest(self, context: SolverContext, count: int) -> Indices:
+    def steepest(self, context: SearchContext, count: int) -> Indices:
         """Return the coordinates of the ``count`` steepest atoms outside the support."""
         if self.slopes is None:
             return np.empty(0, dtype=np.intp)

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from szoht.algorithms.auto.context import SolverContext
+from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.noise import estimate_noise
 from szoht.algorithms.auto.noise_test import LINE_STEPS
-from szoht.algorithms.auto.records import NoiseModel, Point, Steps
+from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.types import Vector
 
 __all__ = ["find_units"]
@@ -25,13 +25,13 @@ USUAL = 1e-3, 1e3
 LINEAR = 0.02
 """Slopes over two lengths that differ by less than this share belong to a straight line."""
 
-CURVED = 0.01, 3.0
+CURVED_SHARES = 0.01, 3.0
 """Curvature is read off where it makes up between these shares of the slope."""
 
 
 def find_units(  # noqa: PLR0911  (one decision after the other)
-    context: SolverContext, start: Point, noise: NoiseModel
-) -> Steps[tuple[Point, NoiseModel]]:
+    context: SearchContext, start: EvaluatedPoint, noise: NoiseModel
+) -> Steps[tuple[EvaluatedPoint, NoiseModel]]:
     """Choose one unit for all coordinates without bounds, such that f curves over about one.
 
     Nothing is done, and nothing asked, where the noise test saw slopes and curvature of unit scale.
@@ -68,13 +68,13 @@ def _reach(noise: NoiseModel, d: int) -> float | None:
     return noise.slope / (2 * curvature) * math.sqrt(d)
 
 
-def _rescale(context: SolverContext, start: Point, scale: float) -> Point:
+def _rescale(context: SearchContext, start: EvaluatedPoint, scale: float) -> EvaluatedPoint:
     """Make ``scale`` the unit of all coordinates whose units are not known."""
     old = context.structure
     x = old.to_x(start.z)
     context.structure = old.rescaled(scale)
     context.explain(f"f changes over lengths of about {scale:.1e}: that is taken as the unit.")
-    point = Point(context.structure.to_z(x), start.value)
+    point = EvaluatedPoint(context.structure.to_z(x), start.value)
     context.best = None if context.best is None else point
     return point
 
@@ -88,7 +88,7 @@ def _rescaled_noise(noise: NoiseModel, scale: float) -> NoiseModel:
     )
 
 
-def _curves_over_one(context: SolverContext, start: Point) -> Steps[bool]:
+def _curves_over_one(context: SearchContext, start: EvaluatedPoint) -> Steps[bool]:
     """Tell whether f is straight over the noise test's lengths only, and not over one unit."""
     structure, longest = context.structure, float(LINE_STEPS[-1])
     signs = _signs(context)
@@ -97,7 +97,7 @@ def _curves_over_one(context: SolverContext, start: Point) -> Steps[bool]:
     return not abs(long - short / longest) <= LINEAR * abs(short / longest)
 
 
-def _signs(context: SolverContext) -> Vector:
+def _signs(context: SearchContext) -> Vector:
     structure = context.structure
     signs = np.zeros(structure.d)
     free = structure.free
@@ -106,7 +106,7 @@ def _signs(context: SolverContext) -> Vector:
 
 
 def _try_lengths(  # noqa: C901  (two searches, one after the other)
-    context: SolverContext, start: Point
+    context: SearchContext, start: EvaluatedPoint
 ) -> Steps[float | None]:
     """Look for two lengths over which f is a straight line, then for one over which it curves."""
     structure, signs = context.structure, _signs(context)
@@ -137,16 +137,16 @@ def _try_lengths(  # noqa: C901  (two searches, one after the other)
         value = abs(changes[t] - slope * t) / abs(slope * t)
         return value if math.isfinite(value) else math.inf
 
-    longer = [t for t in LENGTHS if t > length and share(t) > CURVED[0]]
+    longer = [t for t in LENGTHS if t > length and share(t) > CURVED_SHARES[0]]
     if not longer:
         return None
     low, high = length, min(longer)
     for _ in range(6):
-        if share(high) <= CURVED[1] and high <= 10 * low:
+        if share(high) <= CURVED_SHARES[1] and high <= 10 * low:
             break
         middle = math.sqrt(low * high)
         yield from measure((middle,))
-        low, high = (middle, high) if share(middle) < CURVED[0] else (low, middle)
+        low, high = (middle, high) if share(middle) < CURVED_SHARES[0] else (low, middle)
     if _is_ripple(high, changes):
         return None
     if not math.isfinite(share(high)):

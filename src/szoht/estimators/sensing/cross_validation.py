@@ -14,13 +14,13 @@ from scipy.linalg import solve_triangular
 
 from szoht.types import Indices, Vector
 
-__all__ = ["Recovery", "cross_validate", "pursue", "recover_noisy", "winsorize"]
+__all__ = ["CrossValidatedRecovery", "cross_validate", "pursue", "recover_noisy", "winsorize"]
 
 FOLDS = 5
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Recovery:
+class CrossValidatedRecovery:
     """Slopes that explain the differences, and how well.
 
     ``order`` lists coordinates as the pursuit chose them, ``size`` how many of them predict best;
@@ -104,7 +104,7 @@ def cross_validate(rows: Vector, y: Vector, size: int, groups: Indices | None = 
 
 def recover_noisy(
     rows: Vector, y: Vector, size: int, variance: float, groups: Indices | None = None
-) -> Recovery:
+) -> CrossValidatedRecovery:
     """Recover slopes from rows whose differences err with the given variance.
 
     Parameters
@@ -135,7 +135,7 @@ def recover_noisy(
     gain = errors[0] - errors[best]
     spread = float(gain.std(ddof=1)) / math.sqrt(y.size) if y.size > 1 else 0.0
     total = max(float(means[0]), 1e-300)
-    return Recovery(
+    return CrossValidatedRecovery(
         order=order,
         slopes=slopes,
         size=best,

@@ -17,12 +17,12 @@ from szoht.core.directions import Directions, Offsets
 from szoht.core.random import Key, Purpose
 from szoht.types import Indices, Mask, Vector
 
-__all__ = ["FourierRows", "Measurements", "RowSlice", "Rows", "SignRows"]
+__all__ = ["FourierRows", "HadamardRows", "Measurements", "RowSlice", "Rows"]
 
 KEPT_VALUES = 2**22
 """Rows with at most this many values in all are written out once and kept."""
 
-BLOCK_VALUES = 2**17
+ROW_BLOCK_VALUES = 2**17
 """Other rows are made in blocks of about this many values."""
 
 
@@ -58,7 +58,7 @@ class Rows(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SignRows:
+class HadamardRows:
     """Random rows of a Walsh-Hadamard matrix, its columns multiplied by random signs.
 
     Coordinates that are not among ``free`` are zero in every row.
@@ -217,7 +217,7 @@ class FourierRows:
 class RowSlice:
     """Rows as `Directions`: the rows ``start`` to ``start + count``."""
 
-    rows: SignRows | FourierRows
+    rows: HadamardRows | FourierRows
     start: int
     count: int
 
@@ -229,7 +229,7 @@ class RowSlice:
     @property
     def block_rows(self) -> int:
         """How many rows are best handed over at a time."""
-        return max(1, BLOCK_VALUES // self.d)
+        return max(1, ROW_BLOCK_VALUES // self.d)
 
     @cached_property
     def _kept(self) -> Vector | None:

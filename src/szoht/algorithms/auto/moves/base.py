@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from szoht.algorithms.auto.context import SolverContext
+from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.records import Steps
 from szoht.algorithms.auto.restricted.bfgs import Solution
 from szoht.algorithms.auto.state import SearchState
@@ -18,6 +18,6 @@ class Move(Protocol):
         """What the schedule and `explain` call it."""
         ...
 
-    def propose(self, context: SolverContext, state: SearchState) -> Steps[Solution]:
+    def propose(self, context: SearchContext, state: SearchState) -> Steps[Solution]:
         """Return where the move ended."""
         ...

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.algorithms.auto.context import SolverContext
-from szoht.algorithms.auto.records import Confidence, Curvature, Point, Steps
+from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.records import Confidence, Curvature, EvaluatedPoint, Steps
 from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_in_box, minimize_on
 from szoht.algorithms.auto.state import SearchState
 from szoht.types import Indices
@@ -23,7 +23,7 @@ class ExtendAndPrune:
 
     name: str = "extend-and-prune"
 
-    def propose(self, context: SolverContext, state: SearchState) -> Steps[Solution]:
+    def propose(self, context: SearchContext, state: SearchState) -> Steps[Solution]:
         """Return the solution on the pruned support."""
         assert state.slopes is not None, "slopes have just been measured"  # noqa: S101
         policy, size = context.policy, context.structure.size
@@ -57,7 +57,7 @@ class ExtendAndPrune:
         )
 
     def _wide(
-        self, context: SolverContext, state: SearchState, support: Indices
+        self, context: SearchContext, state: SearchState, support: Indices
     ) -> Steps[Solution]:
         assert state.slopes is not None, "slopes have just been measured"  # noqa: S101
         policy = context.policy
@@ -71,14 +71,14 @@ class ExtendAndPrune:
 
 
 def keep_only(
-    context: SolverContext, solution: Solution, size: int
-) -> Steps[tuple[Point, Curvature | None]]:
+    context: SearchContext, solution: Solution, size: int
+) -> Steps[tuple[EvaluatedPoint, Curvature | None]]:
     """Keep the most important atoms of a solution; the point is measured."""
     z, curvature = solution.point.z, solution.curvature
     keep = context.structure.prune(z, curvature, size)
     pruned = np.zeros_like(z)
     pruned[keep] = z[keep]
-    point = Point(pruned, (yield from context.value(pruned)))
+    point = EvaluatedPoint(pruned, (yield from context.value(pruned)))
     if context.structure.contains(pruned):
         context.note(point)
     if curvature is None:

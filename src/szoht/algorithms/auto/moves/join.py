@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.algorithms.auto.context import SolverContext
+from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.moves.extend import keep_only
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_on
@@ -34,7 +34,7 @@ class JoinAndPrune:
         """What `explain` calls it."""
         return "join-and-prune" if self.share == 1 else "join-few-and-prune"
 
-    def propose(self, context: SolverContext, state: SearchState) -> Steps[Solution]:
+    def propose(self, context: SearchContext, state: SearchState) -> Steps[Solution]:
         """Return the solution on the support that is left."""
         size = context.structure.size
         support = state.point.support
@@ -58,7 +58,7 @@ class JoinAndPrune:
 
 
 def drop_least(
-    context: SolverContext,
+    context: SearchContext,
     noise: NoiseModel,
     solution: Solution,
     count: int,

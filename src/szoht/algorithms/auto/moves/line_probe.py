@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from szoht.algorithms.auto.context import SolverContext
-from szoht.algorithms.auto.records import Point, Steps
+from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.types import Vector
 
 __all__ = ["line_probe"]
 
 
-def line_probe(context: SolverContext, point: Point, slopes: Vector) -> Steps[None]:
+def line_probe(context: SearchContext, point: EvaluatedPoint, slopes: Vector) -> Steps[None]:
     """Move the atoms that look steepest as far as the point is large, or one unit: one query.
 
     Where any large move in the right direction is enough, as when a classifier is to be

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.algorithms.auto.context import SolverContext
-from szoht.algorithms.auto.records import Point, Steps
+from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_on
 from szoht.algorithms.auto.state import SearchState
 
@@ -25,7 +25,7 @@ class PerturbSupport:
 
     name: str = "perturb"
 
-    def propose(self, context: SolverContext, state: SearchState) -> Steps[Solution]:
+    def propose(self, context: SearchContext, state: SearchState) -> Steps[Solution]:
         """Return a solution on a perturbed support, better than the incumbent or not."""
         support = state.point.support
         generator = context.generator()
@@ -34,7 +34,7 @@ class PerturbSupport:
         new = generator.choice(near, size=min(near.size, lost.size), replace=False)
         z = state.point.z.copy()
         z[lost] = 0.0
-        start = Point(z, (yield from context.value(z)))
+        start = EvaluatedPoint(z, (yield from context.value(z)))
         if math.isnan(start.value):
             return Solution(state.point, state.curvature)
         goal = Goal(accuracy=context.policy.accuracy_narrow)

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht.algorithms.auto.context import SolverContext
-from szoht.algorithms.auto.records import Point, Steps
+from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.types import Indices, Vector
 
 __all__ = ["BinaryLook", "axis_scan", "binary_look"]
 
-FEWEST = 8
+MIN_PROBES = 8
 """Probes with a value below which nothing is concluded."""
 
 TINY = 1e-9
@@ -26,7 +26,7 @@ class BinaryLook(NamedTuple):
 
 
 def binary_look(
-    context: SolverContext, point: Point, unit: Vector, amplitude: float, count: int
+    context: SearchContext, point: EvaluatedPoint, unit: Vector, amplitude: float, count: int
 ) -> Steps[BinaryLook]:
     """Move random halves of all coordinates by an amplitude, and explain the values by few.
 
@@ -45,7 +45,7 @@ def binary_look(
     finite = np.isfinite(values)
     moved = (np.array(points) - point.z)[finite] / np.where(unit > 0, amplitude * unit, 1.0)
     values = values[finite]
-    if values.size < FEWEST:
+    if values.size < MIN_PROBES:
         return BinaryLook(np.empty(0, dtype=np.intp), math.inf)
     return _explained(moved, values, 2 * structure.size)
 
@@ -86,7 +86,7 @@ def _explained(moved: Vector, values: Vector, most: int) -> BinaryLook:
 
 
 def axis_scan(
-    context: SolverContext, point: Point, unit: Vector, coordinates: Indices
+    context: SearchContext, point: EvaluatedPoint, unit: Vector, coordinates: Indices
 ) -> Steps[tuple[Vector, Vector]]:
     """Try each coordinate one unit up and down; return the gains, best of both, and where."""
     structure = context.structure

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.algorithms.auto.context import SolverContext
-from szoht.algorithms.auto.records import Point, Steps
+from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.types import Indices, Vector
 
 __all__ = ["Screening", "screen"]
@@ -37,8 +37,8 @@ class Screening:
 
 
 def screen(
-    context: SolverContext,
-    point: Point,
+    context: SearchContext,
+    point: EvaluatedPoint,
     unit: Vector,
     *,
     noise: float,
@@ -58,7 +58,7 @@ def screen(
         if math.isnan(value):
             quiet += 0.5
             continue
-        group = _Group(context, point, Point(base, value), noise)
+        group = _Group(context, point, EvaluatedPoint(base, value), noise)
         if not (yield from group.matters(rest)):
             quiet += 1
             continue
@@ -71,9 +71,9 @@ def screen(
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    context: SolverContext
-    point: Point
-    base: Point
+    context: SearchContext
+    point: EvaluatedPoint
+    base: EvaluatedPoint
     noise: float
 
     def matters(self, group: Indices) -> Steps[bool]:
@@ -90,7 +90,7 @@ class _Group:
 
 
 def _base(
-    context: SolverContext, point: Point, unit: Vector, moved: Indices | None, trial: int
+    context: SearchContext, point: EvaluatedPoint, unit: Vector, moved: Indices | None, trial: int
 ) -> Vector:
     """Return a random point: uniform in a box, else some units around the incumbent."""
     structure, generator = context.structure, context.generator()
@@ -108,7 +108,7 @@ def _base(
 
 
 def _bisect(  # noqa: C901  (one walk through a tree of groups)
-    context: SolverContext, group: _Group, rest: Indices, known: set[int], most: int
+    context: SearchContext, group: _Group, rest: Indices, known: set[int], most: int
 ) -> Steps[bool]:
     """Add the variables of ``rest`` that matter; False if there are too many of them."""
     d, k = group.point.z.size, context.structure.size
@@ -146,7 +146,7 @@ def _too_many(hits: list[bool], d: int, k: int, *, last: bool) -> bool:
 
 
 def _sparse_sample(
-    context: SolverContext, point: Point, base: Vector, known: set[int]
+    context: SearchContext, point: EvaluatedPoint, base: Vector, known: set[int]
 ) -> Steps[None]:
     """Measure the base without the variables that do not matter, if that may be an answer."""
     z = point.z.copy()

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.algorithms.auto.context import SolverContext
-from szoht.algorithms.auto.records import Point, Steps
+from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_on
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structures.coordinates import importance
@@ -34,7 +34,7 @@ class Swap:
         """What `explain` calls it."""
         return "cold swap" if self.cold else "swap"
 
-    def propose(self, context: SolverContext, state: SearchState) -> Steps[Solution]:
+    def propose(self, context: SearchContext, state: SearchState) -> Steps[Solution]:
         """Return the first exchange that gains, or the incumbent."""
         assert state.slopes is not None, "slopes have just been measured"  # noqa: S101
         support = state.point.support
@@ -50,11 +50,11 @@ class Swap:
         return Solution(state.point, state.curvature)
 
     def _exchange(
-        self, context: SolverContext, state: SearchState, out: Indices, new: Indices
+        self, context: SearchContext, state: SearchState, out: Indices, new: Indices
     ) -> Steps[Solution]:
         z = state.point.z.copy()
         z[out] = 0.0
-        start = Point(z, (yield from context.value(z)))
+        start = EvaluatedPoint(z, (yield from context.value(z)))
         if math.isnan(start.value):
             return Solution(state.point, state.curvature)
         support = np.union1d(np.flatnonzero(z), new)

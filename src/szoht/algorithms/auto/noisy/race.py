@@ -14,7 +14,7 @@ __all__ = ["Race"]
 TURN = 4
 """Values per point and turn."""
 
-FEWEST = 8
+MIN_RACE_VALUES = 8
 """Values per point before one may leave."""
 
 
@@ -57,7 +57,7 @@ class Race:
             yield from self.measure(alive, count)
             total -= count * len(alive)
             locations = [self.location(point) for point in alive]
-            if min(len(self.taken[point.tobytes()]) for point in alive) >= FEWEST:
+            if min(len(self.taken[point.tobytes()]) for point in alive) >= MIN_RACE_VALUES:
                 alive = [alive[i] for i in survivors(locations)]
         measured = [point for point in alive if point.tobytes() in self.taken] or alive[-1:]
         return min(measured, key=lambda point: self.location(point).value)

@@ -45,7 +45,7 @@ RACED, RACE_SHARE = 60, 0.03
 SIGNIFICANT = 2.5
 """Sensing found something if held-out errors fell by this many standard errors."""
 
-FARTHEST = 3.0
+MAX_LENGTH_RATIO = 3.0
 """Of a probe in the low-noise mode, relative to the one before."""
 
 LIKELY = 3.0
@@ -152,7 +152,9 @@ class NoisySearch:
             if not wide.size:
                 return  # nothing stands out of the noise
             gained = yield from self._solve(wide, sensed, first=number == 0)
-            length = FARTHEST * sensed.length if self.low_noise else _long_only(sensed.length)
+            length = (
+                MAX_LENGTH_RATIO * sensed.length if self.low_noise else _long_only(sensed.length)
+            )
             stalled = 0 if gained else stalled + 1
             nothing_new = sensed.sure or wide.size == self.support.size
             if stalled >= STALLED or (stalled and nothing_new):

@@ -17,7 +17,7 @@ from szoht.algorithms.auto.noisy.lengths import (
 )
 from szoht.algorithms.auto.noisy.probes import Probes
 from szoht.algorithms.auto.records import NoiseModel, Steps
-from szoht.estimators.sensing.cross_validation import Recovery, recover_noisy
+from szoht.estimators.sensing.cross_validation import CrossValidatedRecovery, recover_noisy
 
 __all__ = ["Sensed", "sense"]
 
@@ -37,7 +37,7 @@ MISSING = 0.03
 NOISY, FAINT = 0.5, 0.8
 """Below these shares of signal probes grow: up to the reach, and without bounds beyond it."""
 
-FEWEST = 8
+MIN_ROWS = 8
 """Values that a further round of probes takes at least."""
 
 
@@ -45,7 +45,7 @@ FEWEST = 8
 class Sensed:
     """What sensing found: a recovery, whether it is sure, and the length of the probes."""
 
-    recovery: Recovery
+    recovery: CrossValidatedRecovery
     sure: bool
     length: float
     noise: NoiseModel
@@ -76,10 +76,10 @@ def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sen
     while True:
         found, sure = _analyze(probes)
         spent = start - probes.values.left()
-        broke = probes.values.affordable(FEWEST) < FEWEST
+        broke = probes.values.affordable(MIN_ROWS) < MIN_ROWS
         # a dense gradient: more rows would tell little more than the next round will
         dense = found.signal >= CLEAR and spent >= DENSE_LOOKS * _look(probes)
-        if (sure and spent > 0) or spent >= cap or broke or dense or found.rows < FEWEST:
+        if (sure and spent > 0) or spent >= cap or broke or dense or found.rows < MIN_ROWS:
             return Sensed(
                 recovery=found, sure=sure, length=probes.length, noise=probes.noise, cost=spent
             )
@@ -97,7 +97,7 @@ class _Adapting:
     shorten: bool
     stretch: bool
 
-    def adapt(self, probes: Probes, found: Recovery, spent: int) -> Steps[bool]:
+    def adapt(self, probes: Probes, found: CrossValidatedRecovery, spent: int) -> Steps[bool]:
         """Change the length if there is reason to; tell whether probes were measured for that."""
         if probes.forward_only and found.signal >= NOISY:
             return False
@@ -123,9 +123,9 @@ def _look(probes: Probes) -> float:
     return probes.k * (1 + math.log(max(1.0, probes.values.d / probes.k)))
 
 
-def _analyze(probes: Probes) -> tuple[Recovery, bool]:
+def _analyze(probes: Probes) -> tuple[CrossValidatedRecovery, bool]:
     """Recover slopes; tell whether they are sure."""
-    if probes.n_directions < FEWEST:
+    if probes.n_directions < MIN_ROWS:
         return _nothing(), False
     rows, y = probes.data()
     found = recover_noisy(rows, y, 2 * probes.k, probes.pair_noise**2, probes.groups)
@@ -136,10 +136,10 @@ def _analyze(probes: Probes) -> tuple[Recovery, bool]:
     return found, (clear and (complete or not few)) or strong >= probes.k
 
 
-def _nothing() -> Recovery:
+def _nothing() -> CrossValidatedRecovery:
     """Return the recovery from too few rows, as where f is undefined all around."""
     empty = np.empty(0)
-    return Recovery(
+    return CrossValidatedRecovery(
         order=np.empty(0, dtype=np.intp),
         slopes=empty,
         size=0,

@@ -6,8 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht.algorithms.auto.context import SolverContext
-from szoht.algorithms.auto.records import Curvature, NoiseModel, Point, Steps, schur_complement
+from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.records import (
+    Curvature,
+    EvaluatedPoint,
+    NoiseModel,
+    Steps,
+    schur_complement,
+)
 from szoht.algorithms.auto.restricted.face import Face
 from szoht.algorithms.auto.restricted.pattern_search import sweep
 from szoht.algorithms.auto.sensing import axis_slopes
@@ -16,11 +22,11 @@ from szoht.types import Indices, Mask, Vector
 __all__ = ["Goal", "Solution", "minimize_in_box", "minimize_on"]
 
 ARMIJO = 1e-4
-GROWTH = 10.0
+MAX_STEP_GROWTH = 10.0
 ROUNDING = float(np.finfo(np.float64).eps)
-TRIALS = 10
+MAX_TRIALS = 10
 
-FARTHEST = 1e3
+MAX_CURVATURE_LENGTH = 1e3
 """Curvature is measured over at most this many units."""
 
 FAR = 1e9
@@ -30,7 +36,7 @@ FAR = 1e9
 class Solution(NamedTuple):
     """Where a restricted solve ended, and the curvature that it learned, if any."""
 
-    point: Point
+    point: EvaluatedPoint
     curvature: Curvature | None
 
 
@@ -55,8 +61,8 @@ class Goal:
     unequal: bool = False
 
 
-class _Problem(NamedTuple):
-    context: SolverContext
+class _RestrictedProblem(NamedTuple):
+    context: SearchContext
     noise: NoiseModel
     support: Indices
     low: Vector
@@ -65,8 +71,8 @@ class _Problem(NamedTuple):
 
 
 def minimize_on(  # noqa: C901  (one loop, read from top to bottom)
-    context: SolverContext,
-    start: Point,
+    context: SearchContext,
+    start: EvaluatedPoint,
     support: Indices,
     noise: NoiseModel,
     goal: Goal,
@@ -82,7 +88,7 @@ def minimize_on(  # noqa: C901  (one loop, read from top to bottom)
     """
     structure = context.structure
     feasible = structure.size >= support.size
-    problem = _Problem(
+    problem = _RestrictedProblem(
         context, noise, support, structure.low[support], structure.high[support], feasible
     )
     point, central = start, False
@@ -128,7 +134,9 @@ def minimize_on(  # noqa: C901  (one loop, read from top to bottom)
     return Solution(point, None if inverse is None else Curvature(support, inverse))
 
 
-def _long_steps(problem: _Problem, point: Point, slopes: Vector) -> Steps[Point]:
+def _long_steps(
+    problem: _RestrictedProblem, point: EvaluatedPoint, slopes: Vector
+) -> Steps[EvaluatedPoint]:
     """Try each coordinate by shares of the box, downhill first: a local minimum may be near."""
     if not np.isfinite(problem.high - problem.low).all():
         return point
@@ -139,8 +147,8 @@ def _long_steps(problem: _Problem, point: Point, slopes: Vector) -> Steps[Point]
 
 
 def minimize_in_box(
-    context: SolverContext,
-    start: Point,
+    context: SearchContext,
+    start: EvaluatedPoint,
     support: Indices,
     noise: NoiseModel,
     goal: Goal,
@@ -156,7 +164,7 @@ def minimize_in_box(
     low, high = structure.low[support], structure.high[support]
     finite = bool(np.isfinite(high - low).all())
     goal = replace(goal, long_steps=finite)
-    problem = _Problem(context, noise, support, low, high, feasible=True)
+    problem = _RestrictedProblem(context, noise, support, low, high, feasible=True)
     solution = yield from minimize_on(
         context, start, support, noise, goal, slopes=slopes, curvature=curvature
     )
@@ -170,7 +178,7 @@ def minimize_in_box(
 
 
 def _gradient(
-    problem: _Problem, point: Point, inverse: Vector | None, *, central: bool
+    problem: _RestrictedProblem, point: EvaluatedPoint, inverse: Vector | None, *, central: bool
 ) -> Steps[Vector]:
     """Measure the gradient over lengths that balance rounding and what is known of curvature."""
     noise, policy = problem.noise, problem.context.policy
@@ -192,14 +200,16 @@ def _gradient(
     )
 
 
-def _stuck(problem: _Problem, point: Point, slopes: Vector) -> Mask:
+def _stuck(problem: _RestrictedProblem, point: EvaluatedPoint, slopes: Vector) -> Mask:
     """Tell which coordinates are at a bound and pushed against it."""
     z = point.z[problem.support]
     stuck: Mask = ((z <= problem.low) & (slopes > 0)) | ((z >= problem.high) & (slopes < 0))
     return stuck
 
 
-def _direction(problem: _Problem, point: Point, slopes: Vector, inverse: Vector | None) -> Vector:
+def _direction(
+    problem: _RestrictedProblem, point: EvaluatedPoint, slopes: Vector, inverse: Vector | None
+) -> Vector:
     """Return the quasi-Newton step of the coordinates that are free, or the first step."""
     free = np.flatnonzero(~_stuck(problem, point, slopes))
     direction = np.zeros(slopes.size)
@@ -218,11 +228,13 @@ def _direction(problem: _Problem, point: Point, slopes: Vector, inverse: Vector 
     return direction
 
 
-def _line_search(problem: _Problem, point: Point, direction: Vector, slope: float) -> Steps[Point]:
+def _line_search(
+    problem: _RestrictedProblem, point: EvaluatedPoint, direction: Vector, slope: float
+) -> Steps[EvaluatedPoint]:
     """Follow parabolas through f, its slope and the last trial, along the projected path."""
     length = last = _room(problem, point, direction)
     length, best = min(1.0, length), point
-    for _ in range(TRIALS):
+    for _ in range(MAX_TRIALS):
         trial = yield from _trial(problem, point, length * direction)
         good = trial.value < point.value + ARMIJO * length * slope
         if trial.value < best.value:
@@ -230,7 +242,7 @@ def _line_search(problem: _Problem, point: Point, direction: Vector, slope: floa
         elif good or best.value < point.value:
             break
         better = _parabola(point.value, slope, length, trial.value)
-        better = min(max(better, length / GROWTH), GROWTH * length, last)
+        better = min(max(better, length / MAX_STEP_GROWTH), MAX_STEP_GROWTH * length, last)
         # the trial sits where its own parabola has its minimum, within a third: good enough
         if (good and abs(better / length - 1) < 1 / 3) or better == length:
             break
@@ -238,16 +250,18 @@ def _line_search(problem: _Problem, point: Point, direction: Vector, slope: floa
     return best
 
 
-def _trial(problem: _Problem, point: Point, step: Vector) -> Steps[Point]:
+def _trial(
+    problem: _RestrictedProblem, point: EvaluatedPoint, step: Vector
+) -> Steps[EvaluatedPoint]:
     z = point.z.copy()
-    step = np.clip(step, -FAR * GROWTH, FAR * GROWTH)
+    step = np.clip(step, -FAR * MAX_STEP_GROWTH, FAR * MAX_STEP_GROWTH)
     z[problem.support] = np.clip(z[problem.support] + step, problem.low, problem.high)
     if problem.feasible:
         return (yield from problem.context.point(z))
-    return Point(z, (yield from problem.context.value(z)))
+    return EvaluatedPoint(z, (yield from problem.context.value(z)))
 
 
-def _room(problem: _Problem, point: Point, direction: Vector) -> float:
+def _room(problem: _RestrictedProblem, point: EvaluatedPoint, direction: Vector) -> float:
     """Return the length at which the whole step has left the box: nothing changes beyond."""
     moving = direction != 0
     z, step = point.z[problem.support][moving], direction[moving]
@@ -260,10 +274,10 @@ def _room(problem: _Problem, point: Point, direction: Vector) -> float:
 def _parabola(value: float, slope: float, length: float, trial: float) -> float:
     """Return where the parabola through a value, its slope and a trial has its minimum."""
     if not math.isfinite(trial):
-        return length / GROWTH
+        return length / MAX_STEP_GROWTH
     curvature = 2 * (trial - value - length * slope)
     if not curvature > 0:
-        return GROWTH * length
+        return MAX_STEP_GROWTH * length
     return -slope * length / curvature * length
 
 
@@ -283,7 +297,7 @@ def _updated(inverse: Vector | None, step: Vector, change: Vector) -> Vector | N
     return np.asarray(updated) if sound else inverse
 
 
-def _needs_diagonal(problem: _Problem, slopes: Vector) -> bool:
+def _needs_diagonal(problem: _RestrictedProblem, slopes: Vector) -> bool:
     """Tell whether slopes are so unequal that units must differ, where they are not known."""
     if problem.context.structure.has_units or problem.noise.curvature == 0:
         return False
@@ -292,14 +306,16 @@ def _needs_diagonal(problem: _Problem, slopes: Vector) -> bool:
     return sizes.size > 1 and bool(sizes.max() > spread * sizes.min())
 
 
-def _diagonal(problem: _Problem, point: Point, slopes: Vector) -> Steps[Vector | None]:
+def _diagonal(
+    problem: _RestrictedProblem, point: EvaluatedPoint, slopes: Vector
+) -> Steps[Vector | None]:
     """Measure the curvature along each axis over a length that promises the same gain for all."""
     noise, context = problem.noise, problem.context
     gain = max(noise.slope**2 / (4 * abs(noise.curvature)), 1e6 * ROUNDING * abs(point.value))
     with np.errstate(divide="ignore", over="ignore"):
         steps = np.where(slopes == 0, 0.0, -gain / np.where(slopes == 0, 1.0, slopes))
     z = point.z[problem.support]
-    farthest = FARTHEST * max(1.0, float(np.abs(z).max()))
+    farthest = MAX_CURVATURE_LENGTH * max(1.0, float(np.abs(z).max()))
     steps = np.clip(z + np.clip(steps, -farthest, farthest), problem.low, problem.high) - z
     changes = yield from context.axis_differences(point, problem.support, steps)
     with np.errstate(all="ignore"):

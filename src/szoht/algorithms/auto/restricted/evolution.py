@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht.algorithms.auto.records import Point, Steps
+from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.restricted.face import Face
 from szoht.types import Vector
 
@@ -64,5 +64,5 @@ def _measured(face: Face, points: Vector) -> Steps[Population]:
     values = np.where(np.isnan(values), np.inf, values)
     best = int(np.argmin(values))
     if np.isfinite(values[best]) and face.context.structure.contains(embedded[best]):
-        face.context.note(Point(embedded[best], float(values[best])))
+        face.context.note(EvaluatedPoint(embedded[best], float(values[best])))
     return Population(points, values)

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht.algorithms.auto.context import SolverContext
-from szoht.algorithms.auto.records import Point, Steps
+from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.types import Indices, Vector
 
 __all__ = ["Face", "Local"]
@@ -25,7 +25,7 @@ class Face(NamedTuple):
     A solver on a face goes on while ``context.spent < stop``.
     """
 
-    context: SolverContext
+    context: SearchContext
     support: Indices
     stop: float = math.inf
 
@@ -57,13 +57,13 @@ class Face(NamedTuple):
         if math.isnan(value):
             return Local(y, math.inf)
         if self.context.structure.contains(z):
-            self.context.note(Point(z, value))
+            self.context.note(EvaluatedPoint(z, value))
         return Local(y, value)
 
-    def local(self, point: Point) -> Local:
+    def local(self, point: EvaluatedPoint) -> Local:
         """Return a point of the whole space as one on this face."""
         return Local(point.z[self.support], point.value)
 
-    def point(self, local: Local) -> Point:
+    def point(self, local: Local) -> EvaluatedPoint:
         """Return a point of this face as one of the whole space."""
-        return Point(self.embed(local.y), local.value)
+        return EvaluatedPoint(self.embed(local.y), local.value)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from szoht.algorithms.auto.records import NoiseModel, Point, Steps
+from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_on
 from szoht.algorithms.auto.restricted.face import Face
 from szoht.algorithms.auto.restricted.pattern_search import pattern_search, sweep
@@ -17,7 +17,7 @@ CHECKED = (1.0, 0.1, 0.01)
 
 
 def minimize_robustly(
-    face: Face, start: Point, unit: Vector, noise: NoiseModel, *, smallest: float = 1e-9
+    face: Face, start: EvaluatedPoint, unit: Vector, noise: NoiseModel, *, smallest: float = 1e-9
 ) -> Steps[Solution]:
     """Minimize by BFGS; where a coarse sweep then gains, differences were the wrong tool.
 

@@ -109,7 +109,7 @@ def minimize_with_differences(
         steps=np.full(p, length),
         curvature=curvature.copy(),
     )
-    solve = _Solve(differences=differences, z=start.copy(), value=value)
+    solve = _BfgsSolve(differences=differences, z=start.copy(), value=value)
     if values.affordable(2 * p + 2) == 2 * p + 2:
         yield from solve.begin()
         for _ in range(STEPS):
@@ -121,7 +121,7 @@ def minimize_with_differences(
 
 
 @dataclass(kw_only=True, eq=False)
-class _Solve:
+class _BfgsSolve:
     """A solve in progress: the point, its slopes, the inverse Hessian."""
 
     differences: _Differences

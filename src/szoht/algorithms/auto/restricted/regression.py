@@ -38,7 +38,7 @@ INSIDE, EDGE = 0.9, 0.95
 WIDEST = 4.0
 """The largest radius."""
 
-CURVED = 3.0
+SIGNIFICANT_CURVATURE = 3.0
 """The F statistic of higher terms from which the region is too large for a quadratic."""
 
 
@@ -69,7 +69,7 @@ def minimize_by_regression(
     Each round asks new points around the center, fits a quadratic to all that are near, and moves
     to its minimizer. ``gained`` is what earlier solves have gained.
     """
-    solve = _Solve(
+    solve = _RegressionSolve(
         values=values,
         support=support,
         noise=noise,
@@ -88,7 +88,7 @@ def minimize_by_regression(
 
 
 @dataclass(kw_only=True, eq=False)
-class _Solve:
+class _RegressionSolve:
     """A solve in progress.
 
     ``best`` is the center of least fitted value, ``misfit`` the radius and the residuals at which
@@ -190,7 +190,7 @@ class _Solve:
             return radius * (0.6 if size < EDGE else 0.8)
         if size > EDGE:
             return min(1.5 * radius, WIDEST)
-        if model.lack_of_fit > CURVED:
+        if model.lack_of_fit > SIGNIFICANT_CURVATURE:
             return 0.8 * radius
         # where noise limits the accuracy and shape does not, longer levers help
         return radius if accurate else min(1.25 * radius, WIDEST)
