@@ -21,7 +21,7 @@ __all__ = ["BudgetSpentError", "SearchContext"]
 SUSPICIOUS = 10.0
 """A value that gains this many times all that was gained before is asked again."""
 
-FAR_OFF, FEWEST_JUDGED = 45.0, 6
+FAR_OFF, MIN_VALUES_FOR_OUTLIERS = 45.0, 6
 """A difference this many median deviations off is suspected to be an outlier, among this many."""
 
 MOST_REPEATS = 5
@@ -267,7 +267,7 @@ class SearchContext:
 def _far(values: Vector) -> Indices:
     """Return the values that lie far off the others, the farthest first."""
     finite = values[np.isfinite(values)]
-    if finite.size < FEWEST_JUDGED:
+    if finite.size < MIN_VALUES_FOR_OUTLIERS:
         return np.empty(0, dtype=np.intp)
     distance = np.abs(values - np.median(finite))
     far = np.flatnonzero(distance > FAR_OFF * np.median(distance[np.isfinite(distance)]))

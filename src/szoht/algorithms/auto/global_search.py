@@ -17,7 +17,7 @@ from szoht.algorithms.auto.moves.perturb import PerturbSupport
 from szoht.algorithms.auto.moves.probes import axis_scan, binary_look
 from szoht.algorithms.auto.moves.screening import screen
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseKind, NoiseModel, Steps
-from szoht.algorithms.auto.restricted.bfgs import FAR, Goal, minimize_on
+from szoht.algorithms.auto.restricted.bfgs import MAX_UNITS, Goal, minimize_on
 from szoht.algorithms.auto.restricted.evolution import Population, evolve, random_population
 from szoht.algorithms.auto.restricted.face import Face
 from szoht.algorithms.auto.restricted.local import minimize_robustly
@@ -116,7 +116,7 @@ class _Search:
     @property
     def is_far(self) -> bool:
         """Whether the incumbent has left every reasonable range."""
-        return bool(np.abs(self.incumbent.z).max(initial=0.0) > FAR)
+        return bool(np.abs(self.incumbent.z).max(initial=0.0) > MAX_UNITS)
 
     @property
     def gained(self) -> bool:

@@ -31,7 +31,7 @@ FIRST, GROWTH = 4, 2
 LITTLE = 0.05
 """The way up ends when so many more non-zeros gain less than this share of all that was gained."""
 
-ONE_BY_ONE, SHARE = 40, 10
+ONE_BY_ONE, DROPPED_ONE_IN = 40, 10
 """On the way down, one non-zero in so many is dropped at a time, and just one below this many."""
 
 NEGLIGIBLE_GAIN_SHARE = 1e-4
@@ -167,7 +167,7 @@ def _down(context: SearchContext, state: SearchState) -> Steps[None]:
         curvature = None
     solution = Solution(point, curvature)
     while (size := int(np.count_nonzero(solution.point.z))) > 1:
-        count = 1 if size <= ONE_BY_ONE else math.ceil(size / SHARE)
+        count = 1 if size <= ONE_BY_ONE else math.ceil(size / DROPPED_ONE_IN)
         context.structure = context.structure.with_size(size - count)
         solution = yield from drop_least(context, state.noise, solution, count)
         if math.isnan(solution.point.value):

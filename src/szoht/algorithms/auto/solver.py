@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Auto", "begin"]
 
-COARSE = 0.03
+SUBSAMPLE_GAIN_SHARE = 0.03
 """On part of a finite sum, a round that gains less than this share of f is stalled."""
 
 
@@ -123,7 +123,7 @@ def solve_on_parts(context: SearchContext) -> Steps[None]:
         context.first_value = start.value
         state = SearchState(point=start, noise=_assumed_noise(context, start))
         try:
-            state = yield from descend(context, state, COARSE)
+            state = yield from descend(context, state, SUBSAMPLE_GAIN_SHARE)
         except BudgetSpentError:
             yield from spend_rest(context, state.noise)
         outer.sample = part(outer.seed, outer.n_samples, size)

@@ -13,7 +13,7 @@ from szoht.types import Indices
 
 __all__ = ["ExtendAndPrune", "keep_only"]
 
-WIDE_STEPS = 3
+EXTENDED_STEPS = 3
 """Steps on more coordinates than may stay; more where sensing was much dearer than solving."""
 
 
@@ -61,9 +61,9 @@ class ExtendAndPrune:
     ) -> Steps[Solution]:
         assert state.slopes is not None, "slopes have just been measured"  # noqa: S101
         policy = context.policy
-        steps = state.slopes.cost // (WIDE_STEPS * support.size)
-        accuracy = policy.accuracy_narrow if steps > WIDE_STEPS else policy.accuracy_wide
-        goal = Goal(steps=max(WIDE_STEPS, steps), accuracy=accuracy)
+        steps = state.slopes.cost // (EXTENDED_STEPS * support.size)
+        accuracy = policy.accuracy_narrow if steps > EXTENDED_STEPS else policy.accuracy_wide
+        goal = Goal(steps=max(EXTENDED_STEPS, steps), accuracy=accuracy)
         slopes = state.known_slopes(support)
         return (
             yield from minimize_on(context, state.point, support, state.noise, goal, slopes=slopes)

@@ -13,10 +13,10 @@ from szoht.algorithms.auto.state import SearchState
 
 __all__ = ["JoinAndPrune", "drop_least"]
 
-SHARE = 3
+PRUNED_AT_ONCE = 3
 """One in so many of those that are too many is dropped at a time."""
 
-WIDE_STEPS, STEPS_BETWEEN = 10, 4
+JOINED_STEPS, STEPS_BETWEEN = 10, 4
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class JoinAndPrune:
             state.point,
             wide,
             state.noise,
-            Goal(accuracy=context.policy.accuracy_narrow, steps=WIDE_STEPS),
+            Goal(accuracy=context.policy.accuracy_narrow, steps=JOINED_STEPS),
             slopes=state.known_slopes(wide) if state.exact else None,
             curvature=state.carried(wide),
         )
         while np.count_nonzero(solution.point.z) > size:
             excess = int(np.count_nonzero(solution.point.z)) - size
             solution = yield from drop_least(
-                context, state.noise, solution, max(1, excess // SHARE), state.point.value
+                context, state.noise, solution, max(1, excess // PRUNED_AT_ONCE), state.point.value
             )
         return solution
 

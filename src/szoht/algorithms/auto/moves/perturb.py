@@ -12,7 +12,7 @@ from szoht.algorithms.auto.state import SearchState
 
 __all__ = ["PerturbSupport"]
 
-SHARE = 3
+PERTURBED_ONE_IN = 3
 """One in so many coordinates of the support is replaced."""
 
 NEARLY = 4
@@ -29,7 +29,9 @@ class PerturbSupport:
         """Return a solution on a perturbed support, better than the incumbent or not."""
         support = state.point.support
         generator = context.generator()
-        lost = generator.choice(support, size=max(1, support.size // SHARE), replace=False)
+        lost = generator.choice(
+            support, size=max(1, support.size // PERTURBED_ONE_IN), replace=False
+        )
         near = state.steepest(context, NEARLY * context.structure.size)
         new = generator.choice(near, size=min(near.size, lost.size), replace=False)
         z = state.point.z.copy()

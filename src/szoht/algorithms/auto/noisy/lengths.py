@@ -16,7 +16,7 @@ from szoht.types import Vector
 
 __all__ = [
     "FIRST_LENGTH",
-    "LONGEST",
+    "MAX_PROBE_LENGTH",
     "SHORT",
     "check_noise",
     "check_shape",
@@ -24,11 +24,11 @@ __all__ = [
     "try_longer",
 ]
 
-FINE, COARSE = 100.0, 10.0
+WEAK_SIGNAL_TO_NOISE, STRONG_SIGNAL_TO_NOISE = 100.0, 10.0
 """Signal-to-noise ratio wanted of a difference over less than `SHORT` (weak coordinates must be
 seen, and length costs nothing there), and over more; half of it is enough."""
 
-SHORT, FIRST_LENGTH, LONGEST = 0.05, 0.1, 4.0
+SHORT, FIRST_LENGTH, MAX_PROBE_LENGTH = 0.05, 0.1, 4.0
 """Lengths, in reaches: of probes that are short; of the first one when no slope was seen on the
 test line; of the longest without bounds."""
 
@@ -46,7 +46,7 @@ HARMLESS = 0.15
 EXPLODES = 2.5
 """A longer probe has this many times the power of a linear function: f explodes out there."""
 
-FAINT, COMPARED, RICH = 2.0, 20, 600
+MIN_SIGNAL_TO_NOISE, COMPARED, RICH = 2.0, 20, 600
 """A signal below this many times the noise at the longest length: this many pairs at each of three
 lengths are compared, if this many values are left."""
 
@@ -72,7 +72,7 @@ def choose_length(probes: Probes, length: float | None) -> Steps[None]:
     noise = probes.pair_noise
     if length is None:
         seen = probes.noise.slope
-        length = min(FINE * noise / seen, SHORT) if seen > 0 else FIRST_LENGTH
+        length = min(WEAK_SIGNAL_TO_NOISE * noise / seen, SHORT) if seen > 0 else FIRST_LENGTH
     length = min(max(length, SHORTEST), probes.top)
     signal, curvature, before = 0.0, math.inf, None
     for _ in range(6):
@@ -92,9 +92,15 @@ def choose_length(probes: Probes, length: float | None) -> Steps[None]:
         before = length, signal
         length = min(probes.top, _longer(signal, noise, length))
     probes.length = length
-    if signal < FAINT * noise and length >= probes.top and probes.values.left() > RICH:
+    if (
+        signal < MIN_SIGNAL_TO_NOISE * noise
+        and length >= probes.top
+        and probes.values.left() > RICH
+    ):
         yield from _compare(probes)
-    probes.forward_only = signal >= 0.5 * COARSE * noise and curvature <= HARMLESS * signal
+    probes.forward_only = (
+        signal >= 0.5 * STRONG_SIGNAL_TO_NOISE * noise and curvature <= HARMLESS * signal
+    )
 
 
 def _signal(y: Vector, noise: float) -> float:
@@ -103,13 +109,19 @@ def _signal(y: Vector, noise: float) -> float:
 
 
 def _enough(signal: float, noise: float, length: float) -> bool:
-    return signal >= 0.5 * (FINE if length < SHORT else COARSE) * noise
+    return (
+        signal >= 0.5 * (WEAK_SIGNAL_TO_NOISE if length < SHORT else STRONG_SIGNAL_TO_NOISE) * noise
+    )
 
 
 def _longer(signal: float, noise: float, length: float) -> float:
-    wanted, most = (FINE, STRETCH_SHORT) if length < SHORT else (COARSE, STRETCH)
+    wanted, most = (
+        (WEAK_SIGNAL_TO_NOISE, STRETCH_SHORT)
+        if length < SHORT
+        else (STRONG_SIGNAL_TO_NOISE, STRETCH)
+    )
     longer = length * min(most, max(2.0, 1.2 * wanted * noise / signal))
-    coarse = signal >= 0.5 * COARSE * noise
+    coarse = signal >= 0.5 * STRONG_SIGNAL_TO_NOISE * noise
     return SHORT if length < SHORT < longer and coarse else longer
 
 

@@ -13,7 +13,7 @@ from szoht.types import Indices, Mask, Vector
 
 __all__ = ["Probes"]
 
-GROSS, FEWEST_JUDGED = 4.0, 8
+GROSS, MIN_PROBES_FOR_OUTLIERS = 4.0, 8
 """Forward differences this many robust standard deviations off do not count for their common part,
 if there are more than this many."""
 
@@ -133,7 +133,7 @@ class Probes:
         for length in np.unique(self.lengths[self.is_forward]):
             group = np.flatnonzero(self.is_forward & (self.lengths == length))
             inside = group
-            if group.size > FEWEST_JUDGED:
+            if group.size > MIN_PROBES_FOR_OUTLIERS:
                 far = np.abs(y[group] - np.median(y[group])) > GROSS * robust_scale(y[group])
                 inside = group[~far] if not far.all() else group
             y[group] = (y[group] - y[inside].mean()) / math.sqrt(2)

@@ -62,7 +62,7 @@ FEWEST_VALUES = 40
 SMALLEST_RADIUS = 0.05
 """Of the first regression."""
 
-POOLED, POOLED_FREEDOM = (0.5, 1.4), 10
+POOLED_RATIOS, POOLED_FREEDOM = (0.5, 1.4), 10
 """Residuals between these multiples of sigma are pooled with it, given these degrees of freedom."""
 
 BLIND_JITTER = 1e-3
@@ -314,7 +314,7 @@ class NoisySearch:
         if model is None:
             return None, wide, math.nan
         ratio = model.residual / max(self.noise.sigma, 1e-300)
-        if model.freedom > POOLED_FREEDOM and POOLED[0] < ratio < POOLED[1]:
+        if model.freedom > POOLED_FREEDOM and POOLED_RATIOS[0] < ratio < POOLED_RATIOS[1]:
             self.noise = pool(self.noise, model.residual, model.freedom)
         favored = None if first else np.isin(wide, self.support)
         keep = eliminate(model, min(self.k, wide.size), favored)

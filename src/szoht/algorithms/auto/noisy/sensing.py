@@ -7,7 +7,7 @@ import numpy as np
 
 from szoht.algorithms.auto.noisy.lengths import (
     FIRST_LENGTH,
-    LONGEST,
+    MAX_PROBE_LENGTH,
     SHORT,
     STRETCH,
     check_noise,
@@ -34,7 +34,7 @@ VERY_CLEAR = 0.99
 MISSING = 0.03
 """After few probes, sure only if no more than this is missing beyond what noise explains."""
 
-NOISY, FAINT = 0.5, 0.8
+NOISY, FAINT_SIGNAL_SHARE = 0.5, 0.8
 """Below these shares of signal probes grow: up to the reach, and without bounds beyond it."""
 
 MIN_ROWS = 8
@@ -111,9 +111,9 @@ class _Adapting:
             probes.length = min(STRETCH * probes.length, probes.top)
             probes.forward_only = False
             return False
-        if self.grow and probes.at_top and found.signal < FAINT:
+        if self.grow and probes.at_top and found.signal < FAINT_SIGNAL_SHARE:
             self.grow = yield from try_longer(probes, max(24, spent // 3))
-            self.grow = self.grow and probes.length < LONGEST
+            self.grow = self.grow and probes.length < MAX_PROBE_LENGTH
             return True
         return False
 

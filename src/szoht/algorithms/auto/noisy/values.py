@@ -10,7 +10,7 @@ from szoht.types import Indices, Vector
 
 __all__ = ["Values"]
 
-POOLED = 20_000
+MAX_POOLED_POINTS = 20_000
 """Sparse points that are kept for regressions."""
 
 
@@ -66,7 +66,7 @@ class Values:
 
     def keep(self, support: Indices, entries: Vector, value: float) -> None:
         """Keep the value of a sparse point."""
-        if np.isfinite(value) and len(self.found) < POOLED:
+        if np.isfinite(value) and len(self.found) < MAX_POOLED_POINTS:
             self.supports.append(support)
             self.entries.append(entries)
             self.found.append(value)

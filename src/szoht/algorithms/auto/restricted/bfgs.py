@@ -29,7 +29,7 @@ MAX_TRIALS = 10
 MAX_CURVATURE_LENGTH = 1e3
 """Curvature is measured over at most this many units."""
 
-FAR = 1e9
+MAX_UNITS = 1e9
 """A point this many units away, with f still falling, has left every reasonable range."""
 
 
@@ -129,7 +129,7 @@ def minimize_on(  # noqa: C901  (one loop, read from top to bottom)
         free = ~_stuck(problem, point, slopes)
         if np.linalg.norm(slopes[free]) <= goal.accuracy * first:
             break
-        if np.abs(point.z[support]).max() > FAR:
+        if np.abs(point.z[support]).max() > MAX_UNITS:
             break
     return Solution(point, None if inverse is None else Curvature(support, inverse))
 
@@ -254,7 +254,7 @@ def _trial(
     problem: _RestrictedProblem, point: EvaluatedPoint, step: Vector
 ) -> Steps[EvaluatedPoint]:
     z = point.z.copy()
-    step = np.clip(step, -FAR * MAX_STEP_GROWTH, FAR * MAX_STEP_GROWTH)
+    step = np.clip(step, -MAX_UNITS * MAX_STEP_GROWTH, MAX_UNITS * MAX_STEP_GROWTH)
     z[problem.support] = np.clip(z[problem.support] + step, problem.low, problem.high)
     if problem.feasible:
         return (yield from problem.context.point(z))

@@ -21,9 +21,9 @@ SHOWN = 6.0
 PROMISE = 3.0
 """A solve ends when the model promises less than this many standard deviations."""
 
-LONGEST = 0.2
+MAX_DIFFERENCE = 0.2
 
-STEPS, TRIALS = 20, 8
+STEPS, MAX_LINE_TRIALS = 20, 8
 
 ACCURACY = 1e-4
 """The solve also ends when the slopes have shrunk to this share."""
@@ -65,7 +65,7 @@ class _Differences:
         shown = whole & (bend > SHOWN * self.sigma)
         self.curvature = np.where(shown, bend / h**2, self.curvature)
         known = self.curvature > 0
-        self.steps = np.where(whole & ~known, np.minimum(3 * h, LONGEST), h)
+        self.steps = np.where(whole & ~known, np.minimum(3 * h, MAX_DIFFERENCE), h)
         self.adapt(known)
         return np.where(np.isfinite(slopes), slopes, 0.0)
 
@@ -113,7 +113,7 @@ def minimize_with_differences(
     if values.affordable(2 * p + 2) == 2 * p + 2:
         yield from solve.begin()
         for _ in range(STEPS):
-            if values.left() - 2 * p - TRIALS < limit or not (yield from solve.step()):
+            if values.left() - 2 * p - MAX_LINE_TRIALS < limit or not (yield from solve.step()):
                 break
     return NoisySolve(
         z=solve.z, value=solve.value, inverse=solve.inverse, curvature=differences.curvature
@@ -165,7 +165,7 @@ class _BfgsSolve:
         if self.stalls >= (2 if self.inverse is not None else 1):
             return False
         self.stalls += 1
-        self.differences.steps = np.minimum(2 * self.differences.steps, LONGEST)
+        self.differences.steps = np.minimum(2 * self.differences.steps, MAX_DIFFERENCE)
         self.slopes = yield from self.differences.slopes(self.z, self.value)
         self.inverse = self.differences.diagonal() if self.stalls == 1 else None
         return True
@@ -185,7 +185,7 @@ def _line_search(
     """Follow a parabola through the first value, its slope and the newest value."""
     z, value = start
     best, lowest, length = z, value, 1.0
-    for _ in range(TRIALS):
+    for _ in range(MAX_LINE_TRIALS):
         trial = np.clip(z + length * step, on.low, on.high)
         found = float((yield from on.values.sparse_at(trial[np.newaxis], on.support))[0])
         good = found < value + 1e-4 * length * slope

@@ -32,7 +32,7 @@ RIDGE_UNIT = 0.02
 FULL_HESSIAN = 30
 """With more coordinates than this, mixed terms are left out."""
 
-NEAR, FAR = 1.25, 4.0
+FULL_WEIGHT_DISTANCE, MAX_DISTANCE = 1.25, 4.0
 """Up to the first distance, in radii, a point has full weight; beyond the second none."""
 
 CORE, FEWEST_CORE = 0.5, 8
@@ -128,12 +128,16 @@ def fit_quadratic(
     """
     z = region.to_z(points)
     distance = np.abs(z).max(axis=1) if z.size else np.zeros(len(z))
-    used = np.isfinite(values) & (distance <= FAR)
+    used = np.isfinite(values) & (distance <= MAX_DISTANCE)
     z, v, distance = z[used], values[used], distance[used]
     n, p = z.shape
     if n < p + 4:
         return None
-    base = np.where(distance <= NEAR, 1.0, (NEAR / np.maximum(distance, NEAR)) ** 4)
+    base = np.where(
+        distance <= FULL_WEIGHT_DISTANCE,
+        1.0,
+        (FULL_WEIGHT_DISTANCE / np.maximum(distance, FULL_WEIGHT_DISTANCE)) ** 4,
+    )
     core = base > CORE if int((base > CORE).sum()) >= FEWEST_CORE else np.ones(n, dtype=bool)
     free, shrunk = _features(z)
     level = float(np.median(v))

@@ -9,7 +9,7 @@ from szoht.algorithms.auto.location import Location, survivors
 from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.algorithms.auto.restricted.quadratic_model import (
-    NEAR,
+    FULL_WEIGHT_DISTANCE,
     QuadraticModel,
     Region,
     expected_gap,
@@ -109,7 +109,11 @@ class _RegressionSolve:
         """Return how many new points to ask: enough for a fit, more as the budget allows."""
         points, _ = self.values.pooled(self.support)
         terms, p = n_terms(self.support.size), self.support.size
-        near = int((np.abs(self.region.to_z(points)).max(axis=1, initial=0.0) <= NEAR).sum())
+        near = int(
+            (
+                np.abs(self.region.to_z(points)).max(axis=1, initial=0.0) <= FULL_WEIGHT_DISTANCE
+            ).sum()
+        )
         wanted = max(p + 2, min(room // 8, 2 * terms if near < 4 * terms else near // 2))
         return max(wanted, terms + 3 - near)
 
