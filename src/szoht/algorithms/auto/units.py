@@ -1,4 +1,4 @@
-"""Units that nobody gave, from the lengths over which f changes and curves."""
+"""Units that are not given, from the lengths over which f changes and curves."""
 
 import math
 from dataclasses import replace

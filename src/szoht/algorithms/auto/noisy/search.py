@@ -396,7 +396,7 @@ def _is_promising(sensed: Sensed) -> bool:
 
 
 def _long_only(length: float) -> float | None:
-    """Return a length to begin the next round with, if short ones are known to be in vain."""
+    """Return a length to begin the next round with, if short ones are known to show nothing."""
     return length if length >= HALF else None
 
 
