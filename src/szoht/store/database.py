@@ -2,7 +2,8 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -75,6 +76,7 @@ MAGIC = b"SQLite format 3\0"
 HEADER_BYTES = 100
 
 BUSY_SECONDS = 30.0
+BUSY_RETRY_SECONDS = 0.01
 """How long a statement waits while another process writes."""
 
 
@@ -107,14 +109,28 @@ def connect(path: Path, *, create: bool) -> tuple[sqlite3.Connection, bool]:
         )
         try:
             if not known:
-                _create(connection)
-            connection.execute("PRAGMA journal_mode = WAL")
+                _patiently(lambda: _create(connection))
+            _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
             # FULL: a commit returns once the system says that it is on the disk
             connection.execute("PRAGMA synchronous = FULL")
         except BaseException:
             connection.close()
             raise
     return connection, True
+
+
+def _patiently(step: Callable[[], object]) -> None:
+    """Take a step again while another process holds the file: here SQLite does not always wait."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            step()
+        except sqlite3.OperationalError as error:
+            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(BUSY_RETRY_SECONDS)
+        else:
+            return
 
 
 def check_header(path: Path) -> None:
@@ -212,6 +228,8 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 def _create(connection: sqlite3.Connection) -> None:
     """Write the schema in one transaction, so that a store is whole or not there."""
+    if connection.in_transaction:  # of an attempt before
+        connection.execute("ROLLBACK")
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone() == (0,):
         # first, so that what a killed process leaves is known to be ours and can be rolled back
