@@ -50,7 +50,7 @@ def test_prices_become_returns(prices, tmp_path):
 
 def test_weights_risk_return_and_frontier(prices, tmp_path):
     out = tmp_path / "out"
-    done = run(prices, "-k", 3, "--long-only", "--out", out, "--budget", 2000)
+    done = run(prices, "-k", 3, "--long-only", "--out", out, "--budget", 500)
     assert done.exit_code == 0, done.output
     for word in ("asset", "volatility", "per year", "return", "Sharpe"):
         assert word in done.output
@@ -63,7 +63,7 @@ def test_weights_risk_return_and_frontier(prices, tmp_path):
 
 
 def test_json_is_annualised_as_stated(prices):
-    done = run(prices, "-k", 2, "--json", "--periods", 12, "--budget", 2000)
+    done = run(prices, "-k", 2, "--json", "--periods", 12, "--budget", 500)
     assert done.exit_code == 0, done.output
     report = json.loads(done.stdout)
     w = np.array([report["weights"].get(name, 0.0) for name in NAMES])
