@@ -161,7 +161,6 @@ def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:
         noise,
         sigma=sigma,
         slope=noise.slope if sigma < 3 * noise.sigma else 0.0,
-        irregular=noise.irregular or _scatters(values[1:]),
     )
 
 

@@ -16,7 +16,7 @@ __all__ = ["find_units"]
 
 ROUNDING = float(np.finfo(np.float64).eps)
 
-LENGTHS = (1e-14, 1e-11, 1e-8, 1e-5, 1.0, 1e3, 1e6, 1e9)
+LENGTHS = (1e-14, 1e-11, 1e-8, 1e-5, 1e-2, 1.0, 1e3, 1e6, 1e9)
 """Lengths along one direction of signs that are tried where those of the noise test say nothing."""
 
 USUAL = 1e-3, 1e3
@@ -24,6 +24,9 @@ USUAL = 1e-3, 1e3
 
 LINEAR = 0.02
 """Slopes over two lengths that differ by less than this share belong to a straight line."""
+
+RIPPLE = 2.0
+"""Over lengths beyond its unit a function gets steeper by more than this factor."""
 
 CURVED_SHARES = 0.01, 3.0
 """Curvature is read off where it makes up between these shares of the slope."""
@@ -37,7 +40,7 @@ def find_units(  # noqa: PLR0911  (one decision after the other)
     Nothing is done, and nothing asked, where the noise test saw slopes and curvature of unit scale.
     """
     structure = context.structure
-    if structure.has_units or noise.stepwise or noise.fresh or noise.irregular:
+    if structure.has_units or noise.fresh or noise.irregular:
         return start, noise
     reach = _reach(noise, structure.d)
     if noise.exact and reach is not None:
@@ -51,7 +54,8 @@ def find_units(  # noqa: PLR0911  (one decision after the other)
     if noise.exact and straight and (yield from _curves_over_one(context, start)):
         return start, noise
     reach = yield from _try_lengths(context, start)
-    if reach is None or USUAL[0] <= reach <= USUAL[1]:
+    usual = USUAL[0] if noise.exact else 0.1 * USUAL[1]
+    if reach is None or usual <= reach <= USUAL[1]:
         return start, noise
     start = _rescale(context, start, reach)
     return start, (yield from estimate_noise(context, start))
@@ -117,14 +121,22 @@ def _try_lengths(  # noqa: C901  (two searches, one after the other)
         values = yield from context.values(points)
         changes.update(zip(lengths, (values - start.value).tolist(), strict=True))
 
-    yield from measure(LENGTHS)
     rounding = 100 * ROUNDING * abs(start.value)
-    straight = [
-        (a, b)
-        for a, b in pairwise(LENGTHS)
-        if abs(changes[a]) > rounding
-        and abs(changes[b] / b - changes[a] / a) <= LINEAR * abs(changes[a] / a)
-    ]
+
+    def straight_pairs() -> list[tuple[float, float]]:
+        return [
+            (a, b)
+            for a, b in pairwise(sorted(changes))
+            if abs(changes[a]) > rounding
+            and abs(changes[b] / b - changes[a] / a) <= LINEAR * abs(changes[a] / a)
+        ]
+
+    yield from measure(LENGTHS)
+    straight = straight_pairs()
+    shortest = [i for i, t in enumerate(LENGTHS[:-1]) if abs(changes[t]) > rounding]
+    if shortest and not straight:  # f curves before the next length
+        yield from measure((math.sqrt(LENGTHS[shortest[0]] * LENGTHS[shortest[0] + 1]),))
+        straight = straight_pairs()
     if not straight:
         return None
     length = straight[0][1]  # the shortest: far away, many functions are straight again
@@ -137,7 +149,7 @@ def _try_lengths(  # noqa: C901  (two searches, one after the other)
         value = abs(changes[t] - slope * t) / abs(slope * t)
         return value if math.isfinite(value) else math.inf
 
-    longer = [t for t in LENGTHS if t > length and share(t) > CURVED_SHARES[0]]
+    longer = [t for t in changes if t > length and share(t) > CURVED_SHARES[0]]
     if not longer:
         return None
     low, high = length, min(longer)
@@ -147,21 +159,21 @@ def _try_lengths(  # noqa: C901  (two searches, one after the other)
         middle = math.sqrt(low * high)
         yield from measure((middle,))
         low, high = (middle, high) if share(middle) < CURVED_SHARES[0] else (low, middle)
-    if _is_ripple(high, changes):
+    if _is_ripple(slope, high, changes):
         return None
     if not math.isfinite(share(high)):
         return high
     return high / (2 * share(high)) * math.sqrt(structure.d)
 
 
-def _is_ripple(length: float, changes: dict[float, float]) -> bool:
-    """Tell whether f stops changing beyond a length and then changes again, over longer ones.
+def _is_ripple(slope: float, length: float, changes: dict[float, float]) -> bool:
+    """Tell whether f is no steeper beyond a length than before, and then goes on changing.
 
-    What curves over the short length is then an error of the values, not f.
+    What curves over the short length is then an error of the values, not f: a function of that
+    unit gets steeper, or has changed all that it will.
     """
-    beyond = [abs(changes[t]) for t in sorted(changes) if t >= length]
-    beyond = [size for size in beyond if math.isfinite(size)]
+    beyond = [t for t in sorted(changes) if t > 100 * length and math.isfinite(changes[t])]
     return any(
-        after <= 3 * before and max(beyond[i + 1 :], default=0.0) > 10 * max(before, after)
-        for i, (before, after) in enumerate(pairwise(beyond))
+        abs(changes[t]) <= RIPPLE * abs(slope) * t and abs(changes[later]) > 10 * abs(changes[t])
+        for t, later in pairwise(beyond)
     )
