@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.curvatures import axis_curvatures
 from szoht.algorithms.auto.records import (
     Curvature,
     EvaluatedPoint,
@@ -25,9 +26,6 @@ ARMIJO = 1e-4
 MAX_STEP_GROWTH = 10.0
 ROUNDING = float(np.finfo(np.float64).eps)
 MAX_TRIALS = 10
-
-MAX_CURVATURE_LENGTH = 1e3
-"""Curvature is measured over at most this many units."""
 
 MAX_UNITS = 1e9
 """A point this many units away, with f still falling, has left every reasonable range."""
