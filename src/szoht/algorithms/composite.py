@@ -15,6 +15,7 @@ from szoht.core.query import Answer, Estimate, Plan, Query, Stage, one_point
 from szoht.core.random import Key, Purpose
 from szoht.core.validation import check_choice, frozen
 from szoht.errors import EvaluationError
+from szoht.estimators.within_bounds import within_bounds
 from szoht.samplers import Full, Sampler
 from szoht.types import IterateChoice, Sample, Vector
 
@@ -28,7 +29,8 @@ class Composite:
     Parameters
     ----------
     estimator, update, sampler
-        The parts.
+        The parts. If the operator of the update has bounds, the estimator probes within them, see
+        `WithinBounds`.
     iterate : {"best", "last", "average", "random"}, optional
         Which point is the solution: the best measured iterate (a penalty counts), the last one,
         the mean of all iterates projected onto the operator's set, or one of them drawn
@@ -55,6 +57,15 @@ class Composite:
     @cached_property
     def _has_output(self) -> bool:
         return hasattr(self.update, "output")
+
+    @cached_property
+    def _estimator(self) -> Estimator:
+        return within_bounds(self.estimator, self.operator)
+
+    @property
+    def revised(self) -> tuple[str, ...]:
+        """What decides, beside the parts, where f is evaluated: names listed in `REVISIONS`."""
+        return () if self._estimator is self.estimator else ("within_bounds",)
 
     @property
     def operator(self) -> Operator:
@@ -83,7 +94,7 @@ class Composite:
             seed=seed,
             n_samples=n_samples,
             x=frozen(x0.copy()),
-            estimator_memory=self.estimator.init(x0),
+            estimator_memory=self._estimator.init(x0),
             update_memory=self.update.init(x0),
         )
 
@@ -96,7 +107,7 @@ class Composite:
             queries = tuple(Query(base=frozen(trial), sample=sample) for trial in trials)
             return Plan(queries=queries, stage=Stage.SEARCH)
         key = Key(seed=state.seed, iteration=state.iteration, round=state.round)
-        return self.estimator.plan(state.x, sample, state.estimator_memory, key)
+        return self._estimator.plan(state.x, sample, state.estimator_memory, key)
 
     def tell(self, state: State, plan: Plan, answers: Sequence[Answer]) -> State:
         """Return the state after the plan was answered."""
@@ -107,7 +118,7 @@ class Composite:
             values = np.concatenate([answer.values for answer in answers])
             chosen, memory = search.choose(state.x, state.estimate, values, state.update_memory)
             return self._record(self._advance(state, chosen.x, memory), chosen)
-        estimate, memory = self.estimator.combine(plan, answers, state.estimator_memory)
+        estimate, memory = self._estimator.combine(plan, answers, state.estimator_memory)
         state = replace(state, estimator_memory=memory)
         return (
             replace(state, round=state.round + 1)

@@ -7,12 +7,24 @@ from typing import cast
 
 import numpy as np
 
-from szoht.core.directions import ArrayDirections, DirectionSlice, SampledDirections
+from szoht.core.directions import (
+    ArrayDirections,
+    Directions,
+    DirectionSlice,
+    SampledDirections,
+)
 from szoht.core.distributions import RademacherDistribution
 from szoht.core.query import Answer, Estimate, Plan, Query
 from szoht.core.random import Key
 from szoht.core.validation import check_integer, check_real, frozen
-from szoht.estimators.differences import EPS, VALUE_ERROR_EPS, Quotients, quotients_of
+from szoht.estimators.differences import (
+    EPS,
+    VALUE_ERROR_EPS,
+    Quotients,
+    quotients_of,
+    unscaled,
+    without_scale,
+)
 from szoht.estimators.sensing.cosamp import cosamp, least_squares
 from szoht.estimators.sparse_recovery import (
     SignRows,
@@ -178,11 +190,12 @@ class AdaptiveRecovery:
         (query,) = plan.queries
         values = np.concatenate([memory.values, answers[0].values])
         quotients, d = quotients_of(query, values), query.base.size
+        rows, scale = unscaled(cast(Directions, query.directions))
         gradient = None
         if memory.dense or math.isnan(quotients.value):
             gradient = quotients.slopes if memory.dense else np.zeros(d)
         else:
-            pool = cast(DirectionSlice, query.directions).whole
+            pool = cast(DirectionSlice, rows).whole
             memory = replace(memory, values=frozen(values), pool=pool)
         while gradient is None and self._has_enough_rows(memory, d):
             gradient, memory = self._attempt(memory, quotients, query.radius, d)
@@ -191,7 +204,7 @@ class AdaptiveRecovery:
         memory = replace(
             memory, values=frozen(np.empty(0)), support_rejected=memory.support.size == 0
         )
-        return estimate_of(gradient, query, quotients), memory
+        return estimate_of(without_scale(gradient, scale), query, quotients), memory
 
     def _attempt(
         self, memory: RecoveryState, quotients: Quotients, radius: float, d: int

@@ -4,6 +4,7 @@ import enum
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from szoht.core.query import Answer, Estimate, Plan, Query
 from szoht.core.random import Key, Purpose
 from szoht.core.sparse_vector import SparseVector
 from szoht.core.validation import check_integer
-from szoht.estimators.differences import EPS, VALUE_ERROR_EPS
+from szoht.estimators.differences import EPS, VALUE_ERROR_EPS, unscaled, without_scale
 from szoht.schedules import Scheduled, at, check_scheduled
 from szoht.types import Indices, Sample, Vector
 
@@ -158,7 +159,7 @@ class Sketch:
             memory = self._decode(plan, answers, memory)
             done = not memory.decoded.size
         else:
-            slopes = _slopes(plan.queries[-1], answers[-1], memory.value)
+            slopes = _axis_slopes(plan.queries[-1], answers[-1], memory.value, memory.decoded)
             memory = _add_slopes(memory, memory.decoded, slopes)
             done = True
         if not done:
@@ -174,8 +175,9 @@ class Sketch:
         memory = replace(memory, value=value, step=Step.DECODE)
         if len(answers) > 2:  # noqa: PLR2004  (the base, the support, the buckets)
             own = plan.queries[1]
-            slopes = _slopes(own, answers[1], value)
-            memory = _add_slopes(memory, np.flatnonzero(own.base), slopes)
+            support = np.flatnonzero(own.base)
+            slopes = _axis_slopes(own, answers[1], value, support)
+            memory = _add_slopes(memory, support, slopes)
         totals = _slopes(plan.queries[-1], answers[-1], value)
         spread = np.abs(answers[-1].values).max(initial=abs(value), where=_finite(answers[-1]))
         floor = VALUE_ERROR_EPS * EPS * spread / plan.queries[-1].radius
@@ -188,7 +190,7 @@ class Sketch:
         return replace(memory, responding=responding, totals=totals[responding], buckets=buckets)
 
     def _decode(self, plan: Plan, answers: Sequence[Answer], memory: SketchState) -> SketchState:
-        directions = plan.queries[-1].directions
+        directions, _ = unscaled(cast(Directions, plan.queries[-1].directions))
         assert isinstance(directions, ImplicitSigns), "only buckets are decoded"  # noqa: S101
         slopes = _slopes(plan.queries[-1], answers[-1], memory.value)
         responses = slopes.reshape(memory.responding.size, -1)
@@ -270,6 +272,14 @@ def _slopes(query: Query, answer: Answer, value: float) -> Vector:
     )
     slopes: Vector = (plus - minus) / (2 * query.radius)
     return np.where(np.isfinite(slopes), slopes, 0.0)
+
+
+def _axis_slopes(query: Query, answer: Answer, value: float, coordinates: Indices) -> Vector:
+    """Return the slopes along the axes at ``coordinates``, which may have been scaled."""
+    _, scale = unscaled(cast(Directions, query.directions))
+    return without_scale(
+        _slopes(query, answer, value), None if scale is None else scale[coordinates]
+    )
 
 
 def _finite(answer: Answer) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":

@@ -18,6 +18,8 @@ from szoht.estimators.differences import (
     difference_plan,
     quotients_of,
     rounding_and_slope,
+    unscaled,
+    without_scale,
 )
 from szoht.estimators.sensing.cosamp import GramRows, cosamp
 from szoht.schedules import Scheduled, at, check_scheduled
@@ -128,8 +130,9 @@ class SparseRecovery:
         (query,) = plan.queries
         quotients = quotients_of(query, answers[0].values)
         d = query.base.size
+        rows, scale = unscaled(cast(Directions, query.directions))
         if memory is None:
-            memory = RowCache(rows=cast(DirectionSlice, query.directions), gram=GramRows(d))
+            memory = RowCache(rows=cast(DirectionSlice, rows), gram=GramRows(d))
         slopes, whole = quotients.slopes[quotients.valid], bool(quotients.valid.all())
         if not slopes.size:
             return estimate_of(np.zeros(d), query, quotients), memory
@@ -141,7 +144,7 @@ class SparseRecovery:
             max_passes=self.max_passes,
             gram=memory.gram if whole else None,
         )
-        return estimate_of(found.solution, query, quotients), memory
+        return estimate_of(without_scale(found.solution, scale), query, quotients), memory
 
     def _sample_rows(self, d: int, key: Key) -> DirectionSlice:
         m = self.n_measurements or min(d, default_measurements(self._sparsity(d), d))
