@@ -75,11 +75,11 @@ def vr_szht(
     """
     operator = pick_operator(k, constraint)
     inner = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d, orthogonal=orthogonal)
-    estimator = SVRG(
-        estimator=inner, snapshot=snapshot or _snapshot(inner, snapshot_q), every=every
+    snapshot = snapshot or _snapshot(inner, snapshot_q)
+    estimator = SVRG(estimator=inner, snapshot=snapshot, every=every)
+    return _compose(
+        estimator, operator, step_size, Snapshots(every=every, size=batch_size), iterate
     )
-    sampler = Snapshots(every=every, size=batch_size)
-    return _compose(estimator, operator, step_size, sampler, iterate)
 
 
 def sarah_szht(
@@ -121,11 +121,11 @@ def sarah_szht(
     """
     operator = pick_operator(k, constraint)
     inner = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d, orthogonal=orthogonal)
-    estimator = SARAH(
-        estimator=inner, snapshot=snapshot or _snapshot(inner, snapshot_q), every=every
+    snapshot = snapshot or _snapshot(inner, snapshot_q)
+    estimator = SARAH(estimator=inner, snapshot=snapshot, every=every)
+    return _compose(
+        estimator, operator, step_size, Snapshots(every=every, size=batch_size), iterate
     )
-    sampler = Snapshots(every=every, size=batch_size)
-    return _compose(estimator, operator, step_size, sampler, iterate)
 
 
 def saga_szht(
@@ -169,7 +169,7 @@ def saga_szht(
     """
     operator = pick_operator(k, constraint)
     inner = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d, orthogonal=orthogonal)
-    initial = inner if initial_q is None else _with_directions(inner, initial_q)
+    initial = inner if initial_q is None else replace(inner, q=initial_q)
     estimator = MemoryTable(estimator=inner, initial=initial)
     return _compose(estimator, operator, step_size, Snapshots(size=batch_size), iterate)
 
@@ -179,10 +179,6 @@ def _snapshot(inner: Sphere, q: Scheduled | None) -> Sphere:
         if callable(inner.q):
             raise ParameterError("`snapshot_q` must be given when `q` is a schedule; got None.")
         q = int(10 * inner.q)
-    return _with_directions(inner, q)
-
-
-def _with_directions(inner: Sphere, q: Scheduled) -> Sphere:
     return replace(inner, q=q)
 
 

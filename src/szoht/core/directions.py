@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, Self, cast
 
 import numpy as np
 
@@ -156,6 +156,11 @@ class ArrayDirections:
     d: int
     indices: Indices
     values: Vector
+
+    @classmethod
+    def axes(cls, coordinates: Indices, d: int) -> Self:
+        """Return the unit vectors of some coordinates."""
+        return cls(d=d, indices=coordinates[:, np.newaxis], values=np.ones((coordinates.size, 1)))
 
     @property
     def count(self) -> int:

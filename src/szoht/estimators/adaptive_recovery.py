@@ -26,12 +26,11 @@ from szoht.estimators.differences import (
     without_scale,
 )
 from szoht.estimators.sensing.cosamp import cosamp, least_squares
+from szoht.estimators.sensing.matrices import SignMatrix, without_mean
 from szoht.estimators.sparse_recovery import (
-    SignRows,
     default_measurements,
     estimate_of,
     radius_at,
-    without_mean,
 )
 from szoht.schedules import Scheduled, check_scheduled
 from szoht.types import Indices, Sample, Vector
@@ -161,7 +160,7 @@ class AdaptiveRecovery:
         s = self.sparsity or min(2, x.size)
         return RecoveryState(
             sparsity=s,
-            support=_read_only(np.empty(0, dtype=np.intp)),
+            support=frozen(np.empty(0, dtype=np.intp)),
             dense=self._rows(s, x.size) > self.compression * x.size,
             values=frozen(np.empty(0)),
         )
@@ -171,9 +170,8 @@ class AdaptiveRecovery:
         radius = radius_at(self.mu, key.iteration, x.size)
         first = memory.values.size == 0
         if memory.dense:
-            axes = np.arange(x.size)[:, np.newaxis]
-            directions: ArrayDirections | DirectionSlice = ArrayDirections(
-                d=x.size, indices=axes, values=np.ones(axes.shape)
+            directions: ArrayDirections | DirectionSlice = ArrayDirections.axes(
+                np.arange(x.size), x.size
             )
             radius *= math.sqrt(x.size)  # as long as a probe along signs
         else:
@@ -215,7 +213,7 @@ class AdaptiveRecovery:
             return np.zeros(d), memory
         slopes = without_mean(slopes) if self.centered else slopes
         assert memory.pool is not None, "answers came from a pool"  # noqa: S101
-        rows = SignRows(
+        rows = SignMatrix(
             directions=DirectionSlice(whole=memory.pool, start=0, count=quotients.valid.size),
             valid=quotients.valid,
             centered=self.centered,
@@ -234,7 +232,7 @@ class AdaptiveRecovery:
             max_passes=self.max_passes,
         )
         if found.residual <= max(self.phi_cosamp, noise):
-            support = _read_only(np.flatnonzero(found.solution))
+            support = frozen(np.flatnonzero(found.solution))
             return found.solution, replace(memory, support=support)
         return None, self._with_larger_sparsity(memory, d)
 
@@ -259,7 +257,7 @@ class AdaptiveRecovery:
         return default_measurements(sparsity, d, self.oversampling)
 
 
-def _on_support(rows: SignRows, slopes: Vector, support: Indices) -> tuple[Vector, float]:
+def _on_support(rows: SignMatrix, slopes: Vector, support: Indices) -> tuple[Vector, float]:
     """Return the least-squares gradient on ``support``, and its residual per spare probe."""
     gradient = np.zeros(rows.shape[1])
     spare = slopes.size - support.size
@@ -267,7 +265,7 @@ def _on_support(rows: SignRows, slopes: Vector, support: Indices) -> tuple[Vecto
         return gradient, math.inf
     columns = rows.columns(support)
     gradient[support] = least_squares(columns, slopes)
-    rest = slopes - gradient[support] @ columns
+    rest = slopes - columns @ gradient[support]
     length = float(np.linalg.norm(slopes))
     # Fitting n unknowns takes n degrees of freedom out of the residual.
     ratio = float(np.linalg.norm(rest)) / length if length > 0 else 0.0
@@ -296,8 +294,3 @@ def _pool(pool: SampledDirections | None, key: Key, *, d: int, rows: int) -> Sam
         d=d,
         count=block * math.ceil(count / block),
     )
-
-
-def _read_only(indices: Indices) -> Indices:
-    indices.flags.writeable = False
-    return indices

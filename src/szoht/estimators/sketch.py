@@ -135,7 +135,7 @@ class Sketch:
             )
 
         if memory.step is Step.VERIFY:
-            return Plan(queries=(along(_axes(memory.decoded, x.size)),))
+            return Plan(queries=(along(ArrayDirections.axes(memory.decoded, x.size)),))
         if memory.step is Step.DECODE:
             responding, digits = memory.responding, _digits(x.size)
             bits = np.tile(np.arange(digits), responding.size)
@@ -145,7 +145,7 @@ class Sketch:
         signs = _signs(x, key, memory, every, np.full(every.size, NO_BIT))
         here = Query(base=x, sample=sample)
         support = np.flatnonzero(x)
-        own = (along(_axes(support, x.size)),) if support.size else ()
+        own = (along(ArrayDirections.axes(support, x.size)),) if support.size else ()
         return Plan(queries=(here, *own, along(signs)))
 
     def combine(
@@ -225,7 +225,7 @@ def _add_slopes(memory: SketchState, coordinates: Indices, slopes: Vector) -> Sk
 def _estimate(query: Query, memory: SketchState) -> Estimate:
     """Return the vector of all slopes that were measured."""
     sparse = isinstance(query.base, SparseVector)
-    axes = _axes(memory.known, query.base.size)
+    axes = ArrayDirections.axes(memory.known, query.base.size)
     steepest = float(np.abs(memory.slopes).max(initial=0.0))
     return Estimate(
         gradient=weighted_sum(axes, memory.slopes, sparse=sparse),
@@ -250,12 +250,6 @@ def _signs(
         bucket=bucket,
         bit=bit,
         excluded=np.flatnonzero(x),
-    )
-
-
-def _axes(coordinates: Indices, d: int) -> ArrayDirections:
-    return ArrayDirections(
-        d=d, indices=coordinates[:, np.newaxis], values=np.ones((coordinates.size, 1))
     )
 
 

@@ -1,14 +1,13 @@
 """ZORO's estimator: a sparse gradient from few random measurements of it."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from szoht.core.directions import Directions, DirectionSlice, SampledDirections, weighted_sum
+from szoht.core.directions import Directions, DirectionSlice, SampledDirections
 from szoht.core.distributions import RademacherDistribution
 from szoht.core.query import Answer, Estimate, Plan, Query
 from szoht.core.random import Key
@@ -22,16 +21,14 @@ from szoht.estimators.differences import (
     without_scale,
 )
 from szoht.estimators.sensing.cosamp import GramRows, cosamp
+from szoht.estimators.sensing.matrices import SignMatrix, without_mean
 from szoht.schedules import Scheduled, at, check_scheduled
-from szoht.types import Indices, Sample, Vector
+from szoht.types import Sample, Vector
 
 __all__ = ["SparseRecovery", "default_measurements", "radius_at"]
 
 PROBE_LENGTH = 1e-6
 """Default length of a probe, ``mu sqrt(d)``: near sqrt(eps), as in `szoht.algorithms.defaults`."""
-
-STACK_SIGNS = 2**22
-"""Signs in one matrix product, in single precision: 16 MB."""
 
 EXTRA_ROWS = 10
 """Rows beyond ``2 s log(d / s)``, since columns of few signs are often equal: s = 1 needs them."""
@@ -137,7 +134,7 @@ class SparseRecovery:
         if not slopes.size:
             return estimate_of(np.zeros(d), query, quotients), memory
         found = cosamp(
-            SignRows(directions=memory.rows, valid=quotients.valid, centered=self.centered),
+            SignMatrix(directions=memory.rows, valid=quotients.valid, centered=self.centered),
             without_mean(slopes) if self.centered else slopes,
             sparsity=self._sparsity(d),
             tol=self.tol,
@@ -168,67 +165,6 @@ class RowCache:
 
     rows: DirectionSlice
     gram: GramRows
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SignRows:
-    """The matrix whose rows are those directions of signs that were answered.
-
-    With ``centered``, every column has its mean taken off; weights must then add up to zero, as
-    measurements and residuals without their mean do.
-    """
-
-    directions: Directions
-    valid: NDArray[np.bool_]
-    centered: bool
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """How many rows were answered, and d."""
-        return int(np.count_nonzero(self.valid)), self.directions.d
-
-    def correlate(self, weights: Vector) -> Vector:
-        """Return the transposed matrix times ``weights``."""
-        all_weights = np.zeros(self.directions.count)
-        all_weights[self.valid] = weights
-        return weighted_sum(self.directions, all_weights)
-
-    def gram_rows(self, indices: Indices) -> Vector:
-        """Return the inner products of the columns at ``indices`` with all columns."""
-        m, d = self.shape
-        products = np.zeros((indices.size, d), dtype=np.float32)
-        # Inner products of signs are integers: exact in single precision, and twice as fast.
-        for signs in self._signs():
-            products += signs[:, indices].T @ signs
-        if not self.centered:
-            return products.astype(np.float64)
-        sums = self.correlate(np.ones(m))
-        return products - np.outer(sums[indices] / m, sums)
-
-    def columns(self, indices: Indices) -> Vector:
-        """Return the columns at ``indices``, each as a row."""
-        slices = self.directions.slices(0, self.directions.count)
-        chosen = np.concatenate([values[:, indices] for _, values in slices])[self.valid].T
-        return without_mean(chosen) if self.centered else chosen
-
-    def _signs(self) -> Iterator[NDArray[np.float32]]:
-        """Yield the rows in stacks that are large enough for fast products."""
-        step = max(1, STACK_SIGNS // self.directions.d)
-        for start in range(0, self.directions.count, step):
-            stop = min(start + step, self.directions.count)
-            stack = np.empty((stop - start, self.directions.d), dtype=np.float32)
-            row = 0
-            for _, values in self.directions.slices(start, stop):
-                stack[row : row + len(values)] = values
-                row += len(values)
-            valid = self.valid[start:stop]
-            yield stack if valid.all() else stack[valid]
-
-
-def without_mean(rows: Vector) -> Vector:
-    """Return the rows, or the one row, with its mean taken off."""
-    centered: Vector = rows - rows.mean(axis=-1, keepdims=True)
-    return centered
 
 
 def estimate_of(gradient: Vector, query: Query, quotients: Quotients) -> Estimate:
