@@ -7,7 +7,11 @@ import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.location import Location
-from szoht.algorithms.auto.noise_test import (
+from szoht.algorithms.auto.noisy.search import NoisyAnswer, NoisySearch
+from szoht.algorithms.auto.noisy.values import Values
+from szoht.algorithms.auto.records import EvaluatedPoint, NoiseKind, NoiseModel, Steps
+from szoht.core.algorithm import Ending, Evidence
+from szoht.estimators.sensing.noise_test import (
     LINE_STEPS,
     LONGER_STEPS,
     ROUGH_STEPS,
@@ -17,10 +21,6 @@ from szoht.algorithms.auto.noise_test import (
     rough_at,
     with_longer_table,
 )
-from szoht.algorithms.auto.noisy.search import NoisyAnswer, NoisySearch
-from szoht.algorithms.auto.noisy.values import Values
-from szoht.algorithms.auto.records import EvaluatedPoint, NoiseKind, NoiseModel, Steps
-from szoht.core.algorithm import Ending, Evidence
 from szoht.types import Vector
 
 __all__ = ["check_roughness", "estimate_noise", "solve_noisy"]

@@ -8,8 +8,8 @@ import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.noise import estimate_noise
-from szoht.algorithms.auto.noise_test import LINE_STEPS
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
+from szoht.estimators.sensing.noise_test import LINE_STEPS
 from szoht.types import Vector
 
 __all__ = ["find_units"]
