@@ -9,12 +9,13 @@ from typing import cast, get_args
 import numpy as np
 
 from szoht.core.algorithm import Measured, Memory, State
-from szoht.core.operator import Operator
+from szoht.core.operator import Operator, declared_bounds
 from szoht.core.parts import Estimator, SearchUpdate, Update
 from szoht.core.query import Answer, Estimate, Plan, Query, Stage, one_point
 from szoht.core.random import Key, Purpose
 from szoht.core.validation import check_choice, frozen
 from szoht.errors import EvaluationError
+from szoht.estimators.chosen_radius import ChosenRadius
 from szoht.estimators.within_bounds import within_bounds
 from szoht.samplers import Full, Sampler
 from szoht.types import IterateChoice, Sample, Vector
@@ -37,12 +38,16 @@ class Composite:
         uniformly. By default the best one, unless the sampler shows a different part of the
         objective in each iteration, so that values of different iterations cannot be compared;
         then the last.
+    choose_radius : bool
+        Test f for noise before the first iteration, and lengthen the estimator's radius where
+        values err, see `ChosenRadius`. Named methods do where no ``mu`` is given.
     """
 
     estimator: Estimator
     update: Update | SearchUpdate
     sampler: Sampler = Full()
     iterate: IterateChoice | None = None
+    choose_radius: bool = False
 
     def __post_init__(self) -> None:
         if self.iterate is None:
@@ -60,12 +65,13 @@ class Composite:
 
     @cached_property
     def _estimator(self) -> Estimator:
-        return within_bounds(self.estimator, self.operator)
+        estimator = ChosenRadius(self.estimator) if self.choose_radius else self.estimator
+        return within_bounds(estimator, self.operator)
 
     @property
     def revised(self) -> tuple[str, ...]:
         """What decides, beside the parts, where f is evaluated: names listed in `REVISIONS`."""
-        return () if self._estimator is self.estimator else ("within_bounds",)
+        return () if declared_bounds(self.operator) is None else ("within_bounds",)
 
     @property
     def operator(self) -> Operator:
@@ -119,7 +125,8 @@ class Composite:
             chosen, memory = search.choose(state.x, state.estimate, values, state.update_memory)
             return self._record(self._advance(state, chosen.x, memory), chosen)
         estimate, memory = self._estimator.combine(plan, answers, state.estimator_memory)
-        state = replace(state, estimator_memory=memory)
+        explanation = getattr(memory, "explanation", state.explanation)
+        state = replace(state, estimator_memory=memory, explanation=explanation)
         return (
             replace(state, round=state.round + 1)
             if estimate is None

@@ -65,6 +65,7 @@ def rspgf(
         update=pick_update(operator, step_size),
         sampler=sampler,
         iterate=iterate,
+        choose_radius=mu is None,
     )
 
 

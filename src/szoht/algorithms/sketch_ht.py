@@ -80,4 +80,10 @@ def sketch_ht(
         count=count, mu=default_mu(None, central=True) if mu is None else mu, buckets=buckets
     )
     update = pick_update(operator, step_size)
-    return Composite(estimator=estimator, update=update, sampler=sampler, iterate=iterate)
+    return Composite(
+        estimator=estimator,
+        update=update,
+        sampler=sampler,
+        iterate=iterate,
+        choose_radius=mu is None,
+    )

@@ -68,4 +68,5 @@ def truncated_zsgd(
         update=pick_update(operator, step_size),
         sampler=sampler,
         iterate=iterate,
+        choose_radius=mu is None,
     )

@@ -171,7 +171,8 @@ def saga_szht(
     inner = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d, orthogonal=orthogonal)
     initial = inner if initial_q is None else replace(inner, q=initial_q)
     estimator = MemoryTable(estimator=inner, initial=initial)
-    return _compose(estimator, operator, step_size, Snapshots(size=batch_size), iterate)
+    composed = _compose(estimator, operator, step_size, Snapshots(size=batch_size), iterate)
+    return replace(composed, choose_radius=mu is None)
 
 
 def _snapshot(inner: Sphere, q: Scheduled | None) -> Sphere:

@@ -59,4 +59,5 @@ def zo_projected_gradient(
         update=pick_update(ball, step_size),
         sampler=sampler,
         iterate=iterate,
+        choose_radius=mu is None,
     )

@@ -104,7 +104,13 @@ def zoro(
         centered=centered,
     )
     update = pick_update(operator, step_size)
-    return Composite(estimator=estimator, update=update, sampler=sampler, iterate=iterate)
+    return Composite(
+        estimator=estimator,
+        update=update,
+        sampler=sampler,
+        iterate=iterate,
+        choose_radius=mu is None,
+    )
 
 
 def ada_zoro(
@@ -183,7 +189,13 @@ def ada_zoro(
         centered=centered,
     )
     update = pick_update(operator, step_size)
-    return Composite(estimator=estimator, update=update, sampler=sampler, iterate=iterate)
+    return Composite(
+        estimator=estimator,
+        update=update,
+        sampler=sampler,
+        iterate=iterate,
+        choose_radius=mu is None,
+    )
 
 
 def _operator(k: int | None, constraint: Operator | None, penalty: float) -> Operator:

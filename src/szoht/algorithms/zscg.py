@@ -83,5 +83,9 @@ def zscg(
             horizon=horizon,
         )
     return Composite(
-        estimator=pick_gaussian(q=q, mu=mu, d=d), update=update, sampler=sampler, iterate=iterate
+        estimator=pick_gaussian(q=q, mu=mu, d=d),
+        update=update,
+        sampler=sampler,
+        iterate=iterate,
+        choose_radius=mu is None,
     )

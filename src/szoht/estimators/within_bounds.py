@@ -1,7 +1,7 @@
 """Estimates inside declared bounds: a base point from which no probe leaves them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -25,7 +25,10 @@ MAX_HALVINGS = 4
 def within_bounds(estimator: Estimator, operator: Operator) -> Estimator:
     """Return the estimator, made to respect the bounds that the operator declares, if any."""
     bounds = declared_bounds(operator)
-    return estimator if bounds is None else WithinBounds(estimator, *bounds)
+    if bounds is None:
+        return estimator
+    within: Callable[..., Estimator] | None = getattr(estimator, "within", None)
+    return WithinBounds(estimator, *bounds) if within is None else within(*bounds)
 
 
 class BoundsMemory(NamedTuple):
