@@ -73,10 +73,11 @@ def szoht(
     Notes
     -----
     Costs q + 1 queries per iteration (2 q if central), 3 more with line search, and 7 for the
-    noise test if no ``mu`` is given; memory O(q support_size + d). The paper returns the last iterate and leaves eta to the user; here the
-    best measured iterate is the default, and eta is searched for if not given. Where the
-    constraint has bounds and a direction would leave them, the estimate is made around a base
-    point moved inside, for one more query (`WithinBounds`); the paper probes beyond them.
+    noise test if no ``mu`` is given; memory O(q support_size + d). The paper returns the last
+    iterate and leaves eta to the user; here the best measured iterate is the default, and eta is
+    searched for if not given. Where the constraint has bounds and a direction would leave them,
+    the estimate is made around a base point moved inside, for one more query (`WithinBounds`); the
+    paper probes beyond them.
 
     References
     ----------
