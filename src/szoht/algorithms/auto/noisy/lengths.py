@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from szoht.algorithms.auto.noise_test import pool, robust_rms, robust_scale
 from szoht.algorithms.auto.noisy.probes import Probes
 from szoht.algorithms.auto.records import Steps
+from szoht.estimators.sensing.noise_test import pool, robust_rms, robust_scale
 from szoht.types import Vector
 
 __all__ = [

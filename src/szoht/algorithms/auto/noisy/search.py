@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from szoht.algorithms.auto.location import Location
-from szoht.algorithms.auto.noise_test import pool
 from szoht.algorithms.auto.noisy.lengths import LONGEST_DIFFERENCE
 from szoht.algorithms.auto.noisy.probes import Probes
 from szoht.algorithms.auto.noisy.race import Race
@@ -22,6 +21,7 @@ from szoht.algorithms.auto.restricted.quadratic_model import (
     n_terms,
 )
 from szoht.algorithms.auto.restricted.regression import difference_radius, minimize_by_regression
+from szoht.estimators.sensing.noise_test import pool
 from szoht.types import Indices, Vector
 
 __all__ = ["NoisyAnswer", "NoisySearch"]

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.algorithms.auto.noise_test import robust_rms
 from szoht.algorithms.auto.noisy.lengths import (
     FIRST_LENGTH,
     LONGEST_DIFFERENCE,
@@ -20,6 +19,7 @@ from szoht.algorithms.auto.noisy.lengths import (
 from szoht.algorithms.auto.noisy.probes import Probes
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.estimators.sensing.cross_validation import CrossValidatedRecovery, recover_noisy
+from szoht.estimators.sensing.noise_test import robust_rms
 
 __all__ = ["Sensed", "sense"]
 
