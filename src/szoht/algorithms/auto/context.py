@@ -11,7 +11,7 @@ from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.structure import Structure
 from szoht.algorithms.generator import SolverContext
-from szoht.core.directions import ArrayDirections, Directions, Offsets
+from szoht.core.directions import Directions, Offsets
 from szoht.core.query import Answer, Plan, Query
 from szoht.core.random import Key, Purpose
 from szoht.types import Indices, Vector
@@ -100,7 +100,7 @@ class SearchContext:
         return np.array([float(answer.values[0]) for answer in answers])
 
     def point(self, z: Vector) -> Steps[EvaluatedPoint]:
-        """Measure a point that may be an answer, and remember it if it is one."""
+        """Measure a point, and remember it if it may be an answer."""
         value = yield from self.value(z)
         if self._is_suspicious(value):
             self.doubts -= 1
@@ -109,7 +109,8 @@ class SearchContext:
                 self.expect_outliers()
                 value = yield from self.value(z)
         point = EvaluatedPoint(z, value)
-        self.note(point)
+        if self.structure.contains(z):
+            self.note(point)
         return point
 
     def _is_suspicious(self, value: float) -> bool:
@@ -177,12 +178,7 @@ class SearchContext:
     ) -> Steps[Vector]:
         """Measure ``f(base + steps_i e_i) - f(base)`` for the coordinates of ``support``."""
         x = self.structure.to_x(base.z)
-        offsets = self.structure.x_offsets(x, support, np.asarray(steps, dtype=float))
-        axes = ArrayDirections(
-            d=base.z.size,
-            indices=np.asarray(support, dtype=np.intp)[:, np.newaxis],
-            values=offsets[:, np.newaxis],
-        )
+        axes = self.structure.axes(x, support, np.asarray(steps, dtype=float))
         return (yield from self._differences(x, base.value, axes, 1.0))
 
     def note(self, point: EvaluatedPoint) -> None:

@@ -3,8 +3,6 @@
 import math
 from dataclasses import replace
 
-import numpy as np
-
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.moves.base import Move
 from szoht.algorithms.auto.moves.extend import ExtendAndPrune
@@ -81,8 +79,7 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
 
 def _is_spent(context: SearchContext) -> bool:
     """Tell whether slopes have had their chance: f is then compared over longer distances."""
-    k, n = context.structure.degrees_of_freedom, context.structure.free.size
-    look = k * (1 + math.log(max(n / k, 1)))
+    look, n = context.structure.look, context.structure.free.size
     budget = math.inf if context.budget is None else context.budget
     axes = 1.5 * n if n <= 0.05 * budget else 0.0
     policy = context.policy
@@ -92,7 +89,8 @@ def _is_spent(context: SearchContext) -> bool:
 
 def _moves(context: SearchContext, state: SearchState) -> tuple[Move, ...]:
     """Return the moves that make sense here, the cheapest first."""
-    full = np.count_nonzero(state.point.z) >= context.structure.size
+    structure = context.structure
+    full = structure.count(structure.active(state.point.z)) >= structure.size
     return MOVES if full and state.trusted else MOVES[:1]
 
 
