@@ -72,8 +72,11 @@ class SearchContext:
     @property
     def is_small(self) -> bool:
         """Whether what is left must be planned query by query."""
-        policy, k = self.policy, self.structure.degrees_of_freedom
-        return self.left < max(policy.small_budget * k, policy.small_budget_least)
+        policy, structure = self.policy, self.structure
+        rows = 0.0 if structure.waves else 2 * structure.look
+        return self.left < max(
+            policy.small_budget * structure.size, policy.small_budget_least, rows
+        )
 
     def generator(self) -> np.random.Generator:
         """Return a generator at an address that was not used before."""

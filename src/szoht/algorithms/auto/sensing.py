@@ -87,6 +87,8 @@ class _Round:
         self.signs_used = 0
         self.measured = Measurements()
         self.look = self.structure.look
+        k = self.structure.degrees_of_freedom
+        self.unstructured = k * (1 + math.log(max(self.free.size / k, 1)))
 
     def restrict(self, free: Indices) -> None:
         """Leave all other coordinates alone in this round."""
@@ -163,7 +165,7 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
     sensing = _Round(context, point, noise, memory, softness)
     policy, n = context.policy, sensing.free.size
     most = math.ceil(policy.rows_filter * sensing.look * 2**stalled)
-    affordable = n <= policy.dense_factor * most
+    affordable = n <= policy.dense_factor * max(most, policy.rows_filter * sensing.unstructured)
     few_axes = policy.axes_factor * policy.rows_first * sensing.look >= n
     if not context.is_small and (
         few_axes
@@ -355,13 +357,13 @@ def _least_squares(
 
 def _by_pursuit(sensing: _Round, enough: float) -> Steps[Slopes | None]:
     """Measure along more signs until few coordinates explain them, at most ``enough`` of them."""
-    policy = sensing.policy
+    policy, waves = sensing.policy, sensing.structure.waves
     yield from sensing.more_signs(
         math.ceil(policy.rows_first * sensing.look) - sensing.measured.size
     )
     while True:
         measured = sensing.measured
-        held = max(4, measured.size // 6)
+        held = max(4, measured.size // 6) if waves else 4
         recovery = sensing.structure.recover(
             measured, sensing.support, held_out=held, noise=sensing.slope_noise
         )
@@ -376,7 +378,7 @@ def _by_pursuit(sensing: _Round, enough: float) -> Steps[Slopes | None]:
         yield from line_probe(sensing.context, sensing.point, measured.correlate(measured.centered))
         if measured.size >= enough:
             return None
-        yield from sensing.more_signs(max(4, measured.size // 3))
+        yield from sensing.more_signs(max(4, measured.size // (3 if waves else 5)))
 
 
 def _recovered(sensing: _Round, recovery: Recovery) -> Slopes:

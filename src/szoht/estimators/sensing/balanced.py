@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from szoht.estimators.sensing.rows import HadamardRows
+from szoht.estimators.sensing.rows import Rows
 from szoht.types import Indices, Vector
 
 __all__ = ["BalancedRows"]
@@ -17,7 +17,7 @@ class BalancedRows:
     Slopes along them do not change when a constant is added to the gradient.
     """
 
-    inner: HadamardRows
+    inner: Rows
     _means: dict[tuple[int, int], Vector] = field(default_factory=dict, init=False, repr=False)
 
     weight = 1.0

@@ -8,7 +8,8 @@ import numpy as np
 
 from szoht.algorithms.auto.records import Curvature
 from szoht.algorithms.auto.structures.coordinates import Coordinates, importance
-from szoht.estimators.sensing import Measurements, Recovery, group_pursuit
+from szoht.core.random import Key
+from szoht.estimators.sensing import Measurements, PermutedRows, Recovery, Rows, group_pursuit
 from szoht.operators.base import largest
 from szoht.types import Indices, Vector
 
@@ -27,8 +28,6 @@ class Groups(Coordinates):
     """
 
     members: Indices
-
-    waves = False
 
     @cached_property
     def groups(self) -> list[Indices]:
@@ -50,9 +49,18 @@ class Groups(Coordinates):
         choice = self.size * (1 + math.log(max(n / self.size, 1)))
         return ROWS_PER_FREEDOM * self.degrees_of_freedom + choice
 
+    @property
+    def waves(self) -> bool:  # type: ignore[override]
+        """Whether groups are so small that waves need fewer rows to locate their coordinates."""
+        return 2 * self.degrees_of_freedom + 5 < self.look
+
     def contains(self, z: Vector) -> bool:
         """Tell whether at most ``size`` groups are touched; bounds are kept by `to_x`."""
         return self.count(np.flatnonzero(z)) <= self.size
+
+    def rows(self, key: Key, free: Indices) -> Rows:
+        """Return rows of signs over some of the coordinates, whatever their order."""
+        return PermutedRows(key=key, d=self.d, free=free)
 
     def recover(
         self, measured: Measurements, start: Indices, *, held_out: int, noise: float

@@ -13,8 +13,8 @@ from szoht.core.random import Key
 from szoht.core.validation import frozen
 from szoht.estimators.sensing import (
     BalancedRows,
-    HadamardRows,
     Measurements,
+    PermutedRows,
     Recovery,
     Rows,
     matching_pursuit,
@@ -122,7 +122,7 @@ class Simplex(Coordinates):
 
     def rows(self, key: Key, free: Indices) -> Rows:
         """Return rows of signs that sum to zero."""
-        return BalancedRows(inner=HadamardRows(key=key, d=self.d, free=free))
+        return BalancedRows(inner=PermutedRows(key=key, d=self.d, free=free))
 
     def along_rows(self, noise: NoiseModel) -> NoiseModel:
         """Return short differences: all weights together change by one over a length of 1 / d."""
