@@ -18,6 +18,9 @@ __all__ = ["Groups"]
 ROWS_PER_FREEDOM = 0.6
 """Rows that the slopes of a group take in a look, per coordinate (between 0.4 and 1 all work)."""
 
+MEDIAN_OF_SQUARES = 0.455
+"""The median of the square of a standard normal variable."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Groups(Coordinates):
@@ -98,7 +101,13 @@ class Groups(Coordinates):
 
     def head(self, slopes: Vector, size: int, without: Indices) -> Indices:
         """Return the coordinates of the ``size`` groups of largest slope, some left out."""
-        score = np.bincount(self.members[self.free], slopes[self.free] ** 2, len(self.groups))
+        squares = slopes[self.free] ** 2
+        members = self.members[self.free]
+        score = np.bincount(members, squares, len(self.groups))
+        sizes = np.bincount(members, minlength=len(self.groups))
+        # slopes of no meaning add up in large groups: what they would amount to is taken off
+        chance = sizes * (float(np.median(squares)) / MEDIAN_OF_SQUARES)
+        score = np.maximum(score - chance, 1e-6 * score)
         score[np.unique(self.members[without])] = 0.0
         chosen = [self.groups[g] for g in largest(score, size)]
         return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, dtype=np.intp)
