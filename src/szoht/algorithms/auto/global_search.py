@@ -355,7 +355,7 @@ class _Search:
     def hop(self) -> Steps[None]:
         """Basin hopping: perturb all or about one coordinate, pattern search from there."""
         context, support = self.context, self.support
-        generator, unit, n = context.generator(), self.unit[self.support], self.support.size
+        generator, unit, n = context.generator(), self.unit[support], support.size
         length = 10 ** generator.uniform(-2, 0.5)
         moved = generator.random(n) < (1.0 if generator.integers(2) else 1.5 / n)
         moved[generator.integers(n)] = True
@@ -376,7 +376,7 @@ class _Search:
     def newton(self) -> Steps[None]:
         """BFGS from a perturbed point."""
         context, support = self.context, self.support
-        generator, n = context.generator(), self.support.size
+        generator, n = context.generator(), support.size
         face = self.face(support, self.slice())
         length = 10 ** generator.uniform(-2, 0.3)
         y = self.incumbent.z[support] + length * self.unit[support] * generator.standard_normal(n)
@@ -418,13 +418,15 @@ class _Search:
     def _converged(self) -> bool:
         assert self.population is not None, "checked before"  # noqa: S101
         spread = np.ptp(self.population.points, axis=0)
-        return bool((spread <= 1e-6 * self.unit[self.support]).all())
+        return bool((spread <= 1e-6 * self.unit[list(self.population_key)]).all())
 
     # -- moves over supports
 
     def random_support(self, size: int, without: Indices | None = None) -> Indices:
         """Draw coordinates, those that looks have named more often."""
         pool = self.pool if without is None else np.setdiff1d(self.pool, without)
+        if not pool.size:
+            return pool
         weights = 0.05 + self.scores[pool]
         slopes = self.state.slopes
         if slopes is not None and np.abs(slopes.values[pool]).max(initial=0.0) > 0:

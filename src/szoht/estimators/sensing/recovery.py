@@ -135,7 +135,10 @@ def matching_pursuit(
         best = best[scores[best] > 0]
         if best.size == 0:
             break
+        before = len(support)
         add(best if among is None else among[best])
+        if len(support) == before:  # columns that depend on those before explain nothing more
+            break
     return _fitted(measurements, np.array(support, dtype=np.intp), used)
 
 

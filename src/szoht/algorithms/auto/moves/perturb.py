@@ -34,15 +34,14 @@ class PerturbSupport:
         near = structure.atoms(state.steepest(context, NEARLY * structure.size))
         new = _drawn(near, structure.count(lost), generator)
         z = structure.without(state.point.z, lost)
+        support = np.union1d(structure.active(z), new)
+        if structure.count(support) > structure.size:
+            return Solution(state.point, state.curvature)
         start = EvaluatedPoint(z, (yield from context.value(z)))
         if math.isnan(start.value):
             return Solution(state.point, state.curvature)
         goal = Goal(accuracy=context.policy.accuracy_narrow)
-        return (
-            yield from minimize_on(
-                context, start, np.union1d(structure.active(z), new), state.noise, goal
-            )
-        )
+        return (yield from minimize_on(context, start, support, state.noise, goal))
 
 
 def _drawn(atoms: list[Indices], count: int, generator: np.random.Generator) -> Indices:

@@ -56,6 +56,10 @@ def minimize_weights(  # noqa: C901  (one loop, read from top to bottom)
     that many of them can vanish at once, whichever they are.
     """
     structure, policy = context.structure, context.policy
+    everything = np.union1d(support, start.support)
+    if everything.size > support.size:  # what the others weigh must be able to change
+        support, slopes = everything, None
+        curvature = None if curvature is None else curvature.transfer(support)
     face = _Face(context, noise, support, structure.count(support) <= structure.size)
     point = EvaluatedPoint(structure.clip(start.z), start.value)
     hessian = None if curvature is None else np.linalg.pinv(curvature.inverse)
