@@ -1,5 +1,6 @@
 """Minimize over a few weights that sum to one: sequential quadratic programming."""
 
+import enum
 import math
 from typing import NamedTuple
 
@@ -19,6 +20,16 @@ TRIALS = 8
 
 LEAST_SHARE = 0.2
 """Of the curvature that the model predicts: a step that shows less is damped (Powell 1978)."""
+
+
+KINK_SHARE = 1e-3
+"""Of all that was gained so far: a step that promises more and gains nothing is at a kink."""
+
+
+class _Lengths(enum.Enum):
+    SHORT = "one-sided differences that balance rounding and curvature"
+    CENTRAL = "two-sided ones, some times longer"
+    LONG = "one-sided ones that reach beyond kinks"
 
 
 class _Face(NamedTuple):
@@ -64,8 +75,8 @@ def minimize_weights(  # noqa: C901  (one loop, read from top to bottom)
     point = EvaluatedPoint(structure.clip(start.z), start.value)
     hessian = None if curvature is None else np.linalg.pinv(curvature.inverse)
     if slopes is None:
-        slopes = yield from _slopes(face, point, hessian, central=False)
-    first, central = math.inf, False
+        slopes = yield from _slopes(face, point, hessian, _Lengths.SHORT)
+    first, lengths = math.inf, _Lengths.SHORT
     for number in range(goal.steps):
         model = _first_model(slopes, policy.first_step_box) if hessian is None else hessian
         step = best_step(slopes, model, point.z[support])
@@ -79,11 +90,13 @@ def minimize_weights(  # noqa: C901  (one loop, read from top to bottom)
             if hessian is None:
                 moved, hessian = yield from _rescaled(face, point, moved, slopes)
         stalled = not point.value - moved.value > 1e-12 * abs(point.value)
-        if stalled and (central or hopeless or not goal.thorough):
+        if stalled:
             point = moved if moved.value < point.value else point
-            break
-        central = central or stalled
-        after = yield from _slopes(face, moved, hessian, central=central)
+            other = _other_lengths(context, goal, point, slope)
+            if hopeless or lengths is not _Lengths.SHORT or other is _Lengths.SHORT:
+                break
+            lengths = other
+        after = yield from _slopes(face, moved, hessian, lengths)
         if hessian is not None:
             hessian = _updated(hessian, (moved.z - point.z)[support], after - slopes)
         point, slopes = moved, after
@@ -94,8 +107,21 @@ def minimize_weights(  # noqa: C901  (one loop, read from top to bottom)
     return Solution(point, Curvature(support, np.linalg.pinv(hessian)))
 
 
+def _other_lengths(
+    context: SearchContext, goal: Goal, point: EvaluatedPoint, slope: float
+) -> _Lengths:
+    """Return over which lengths to measure slopes where short ones stall: short ones if none.
+
+    Where much was promised and nothing gained, f has a kink: slopes of what lies around it help.
+    """
+    gained = abs(context.first_value - point.value)
+    if -slope > KINK_SHARE * gained:
+        return _Lengths.LONG
+    return _Lengths.CENTRAL if goal.thorough else _Lengths.SHORT
+
+
 def _slopes(
-    face: _Face, point: EvaluatedPoint, hessian: Vector | None, *, central: bool
+    face: _Face, point: EvaluatedPoint, hessian: Vector | None, lengths: _Lengths
 ) -> Steps[Vector]:
     """Measure slopes towards all vertices but one: weighted, they add up to zero."""
     noise, context = face.noise, face.context
@@ -107,11 +133,18 @@ def _slopes(
         rounding = ROUNDING * abs(point.value)
         curved = np.maximum(np.diag(hessian)[others], 1e-300)
         steps = np.clip(2 * np.sqrt(rounding / curved), steps, 1e4 * steps)
-    if central:
+    if lengths is _Lengths.CENTRAL:
         steps = steps * context.policy.central_factor
+    if lengths is _Lengths.LONG:
+        steps = np.maximum(steps, context.policy.flat_step)
     slopes = np.zeros(weights.size)
     slopes[others] = yield from axis_slopes(
-        context, point, face.support[others], noise, steps=np.minimum(steps, 0.5), central=central
+        context,
+        point,
+        face.support[others],
+        noise,
+        steps=np.minimum(steps, 0.5),
+        central=lengths is _Lengths.CENTRAL,
     )
     slopes[last] = -float(weights[others] @ slopes[others]) / float(weights[last])
     return slopes
