@@ -41,7 +41,7 @@ class SearchContext:
     more than what is left raises `BudgetSpentError` instead of being asked, so that what is left
     can be spent on something smaller. ``outliers`` says that single values are grossly wrong: each
     point is then asked until two values agree. ``doubts`` is how many suspicious values may still
-    be asked again to find that out.
+    be asked again to find that out. ``kinks`` counts, from the first kink on, the rounds since.
     """
 
     outer: SolverContext
@@ -59,6 +59,7 @@ class SearchContext:
     outliers: bool = False
     roughness_checked: bool = False
     doubts: int = 4
+    kinks: int = 0
 
     @property
     def left(self) -> float:

@@ -116,6 +116,7 @@ def _other_lengths(
     """
     gained = abs(context.first_value - point.value)
     if -slope > KINK_SHARE * gained:
+        context.kinks = max(context.kinks, 1)
         return _Lengths.LONG
     return _Lengths.CENTRAL if goal.thorough else _Lengths.SHORT
 
