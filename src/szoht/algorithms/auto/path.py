@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from szoht.algorithms.auto.context import BudgetSpentError, SearchContext
+from szoht.algorithms.auto.descent import descend
 from szoht.algorithms.auto.moves.join import drop_least
 from szoht.algorithms.auto.noise import estimate_noise
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.restricted.bfgs import Solution
 from szoht.algorithms.auto.samples import part
-from szoht.algorithms.auto.schedule import descend
 from szoht.algorithms.auto.sensing import SensingMemory
 from szoht.algorithms.auto.solver import begin
 from szoht.algorithms.auto.state import SearchState
@@ -153,7 +153,9 @@ def _start(context: SearchContext, point: EvaluatedPoint) -> Steps[EvaluatedPoin
     """Return the point if it has few enough non-zeros, else the largest of them, measured."""
     if context.structure.contains(point.z):
         return point
-    return (yield from context.point(context.structure.prune(point.z, None, context.structure.size)))
+    return (
+        yield from context.point(context.structure.prune(point.z, None, context.structure.size))
+    )
 
 
 def _down(context: SearchContext, state: SearchState) -> Steps[None]:
