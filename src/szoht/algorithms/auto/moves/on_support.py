@@ -136,7 +136,7 @@ class DifferentialEvolution:
     def run(self, search: Exploration) -> Steps[None]:
         """Spend one turn."""
         support, generator = search.support, search.context.generator()
-        face, unit = search.face(support, 2 * search.slice()), search.unit[support]
+        face, unit = search.face(support, 3 * search.slice()), search.unit[support]
         same = self.support == tuple(support.tolist())
         population = self.population
         if population is None or not same or _has_collapsed(population, unit):
@@ -160,7 +160,7 @@ class CovarianceAdaptation:
     def run(self, search: Exploration) -> Steps[None]:
         """Spend one turn."""
         support, generator = search.support, search.context.generator()
-        face = search.face(support, 2 * search.slice())
+        face = search.face(support, 4 * search.slice())
         now, key = self.now, tuple(support.tolist())
         if now is None or key != self.support or now.has_converged:
             self.restarts = self.restarts + 1 if key == self.support else 0
