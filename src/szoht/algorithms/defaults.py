@@ -5,7 +5,7 @@ import math
 from szoht.core.parts import SearchUpdate, Update
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.estimators import Gaussian, Sphere
-from szoht.estimators.chosen_radius import CENTRAL_LENGTH, FORWARD_LENGTH
+from szoht.estimators.differences import CENTRAL_LENGTH, FORWARD_LENGTH
 from szoht.operators import L1Ball, Operator, Sparse
 from szoht.schedules import Scheduled
 from szoht.updates import ForwardBackward, LineSearch

@@ -77,9 +77,8 @@ def vr_szht(
     inner = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d, orthogonal=orthogonal)
     snapshot = snapshot or _snapshot(inner, snapshot_q)
     estimator = SVRG(estimator=inner, snapshot=snapshot, every=every)
-    return _compose(
-        estimator, operator, step_size, Snapshots(every=every, size=batch_size), iterate
-    )
+    sampler = Snapshots(every=every, size=batch_size)
+    return _compose(estimator, operator, step_size, sampler, iterate, choose_radius=mu is None)
 
 
 def sarah_szht(
@@ -123,9 +122,8 @@ def sarah_szht(
     inner = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d, orthogonal=orthogonal)
     snapshot = snapshot or _snapshot(inner, snapshot_q)
     estimator = SARAH(estimator=inner, snapshot=snapshot, every=every)
-    return _compose(
-        estimator, operator, step_size, Snapshots(every=every, size=batch_size), iterate
-    )
+    sampler = Snapshots(every=every, size=batch_size)
+    return _compose(estimator, operator, step_size, sampler, iterate, choose_radius=mu is None)
 
 
 def saga_szht(
@@ -171,8 +169,8 @@ def saga_szht(
     inner = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d, orthogonal=orthogonal)
     initial = inner if initial_q is None else replace(inner, q=initial_q)
     estimator = MemoryTable(estimator=inner, initial=initial)
-    composed = _compose(estimator, operator, step_size, Snapshots(size=batch_size), iterate)
-    return replace(composed, choose_radius=mu is None)
+    sampler = Snapshots(size=batch_size)
+    return _compose(estimator, operator, step_size, sampler, iterate, choose_radius=mu is None)
 
 
 def _snapshot(inner: Sphere, q: Scheduled | None) -> Sphere:
@@ -189,6 +187,8 @@ def _compose(
     step_size: Scheduled | None,
     sampler: Snapshots,
     iterate: IterateChoice | None,
+    *,
+    choose_radius: bool,
 ) -> Composite:
     if step_size is None:
         raise ParameterError(
@@ -196,4 +196,10 @@ def _compose(
             "component would fit that component. Got step_size=None."
         )
     update = ForwardBackward(operator=operator, step_size=step_size)
-    return Composite(estimator=estimator, update=update, sampler=sampler, iterate=iterate)
+    return Composite(
+        estimator=estimator,
+        update=update,
+        sampler=sampler,
+        iterate=iterate,
+        choose_radius=choose_radius,
+    )

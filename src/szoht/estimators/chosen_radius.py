@@ -13,37 +13,42 @@ from szoht.core.query import Answer, Estimate, Plan, Query
 from szoht.core.random import Key, Purpose
 from szoht.core.sparse_vector import SparseVector
 from szoht.core.validation import frozen
+from szoht.estimators.differences import CENTRAL_LENGTH, FORWARD_LENGTH
 from szoht.estimators.sensing.radius_test import MAX_LENGTH, LengthChoice, choose_length
 from szoht.estimators.within_bounds import WithinBounds
 from szoht.types import Sample, Vector
 
-__all__ = ["CENTRAL_LENGTH", "FORWARD_LENGTH", "ChosenRadius"]
-
-FORWARD_LENGTH, CENTRAL_LENGTH = 1e-6, 1e-4
-"""How far a difference moves by default. Rounding contributes eps |f| / length to a quotient,
-curvature L length / 2, or, for central differences, a multiple of length^2: both stay small."""
+__all__ = ["ChosenRadius"]
 
 PARTS = ("estimator", "snapshot", "initial")
 """Fields that hold estimators inside others."""
 
 
 class RadiusMemory(NamedTuple):
-    """The values of the test, round by round; then the estimator chosen and its own memory."""
+    """The estimator with the radius chosen, or None; its memory; the test's values by round."""
 
+    estimator: Estimator | None
+    inner: Memory
     values: tuple[Vector, ...] = ()
-    estimator: Estimator | None = None
-    inner: Memory = None
     explanation: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TestedPlan(Plan):
+    """The points of a round of the test, and after them ``planned``, those of the estimator."""
+
+    planned: Plan | None
 
 
 @dataclass(frozen=True)
 class ChosenRadius:
     """Another estimator, whose radius is lengthened if values of f err over the default one.
 
-    Before the first iteration, f is asked twice at x0 and along a short random line, the noise
-    test of the default solver; where f is exact over the default length, nothing changes. Else a
-    few values over longer distances tell the curvature, and the radius is where error and
-    curvature contribute as much to a difference (`choose_length`).
+    With the first estimate, f is asked twice at x0 and along a short random line, the noise test of
+    the default solver. If f is exact over the default length, nothing changes. Else a few values
+    over longer distances tell the curvature, and the radius becomes the one over which error
+    and curvature contribute as much to a difference (`choose_length`); the first estimate is
+    made again with it.
 
     Parameters
     ----------
@@ -54,8 +59,8 @@ class ChosenRadius:
 
     Notes
     -----
-    Costs 7 queries once, or 17 to 18 where f errs; none if x0 is a `SparseVector`, which has no
-    random line that is sparse and meets the coordinates that matter.
+    Costs 7 queries once, or, where f errs, 18 and a second first estimate; none if x0 is a
+    `SparseVector`, since no sparse line meets the coordinates that matter.
     """
 
     estimator: Estimator
@@ -77,56 +82,58 @@ class ChosenRadius:
 
     def init(self, x: Vector) -> RadiusMemory:
         """Nothing is known of f; a sparse start is not tested."""
+        memory = RadiusMemory(None, self.estimator.init(x))
         if isinstance(x, SparseVector):
-            return self._with(RadiusMemory(), self.estimator, x)
-        return RadiusMemory()
+            memory = memory._replace(estimator=self.estimator)
+        return memory
 
     def plan(self, x: Vector, sample: Sample, memory: RadiusMemory, key: Key) -> Plan:
-        """Return the points of the test's next round, or those of the estimator."""
-        rounds = len(memory.values) if key.iteration == 0 else 0
-        key = replace(key, round=key.round - rounds)  # directions are those without a test
+        """Return the points of the estimator, and those of the test until it has ended."""
         if memory.estimator is not None:
             return memory.estimator.plan(x, sample, memory.inner, key)
-        default = self._default(x, sample, key)
-        lengths = _advance(default, memory.values)
+        lengths = _advance(_default(self.estimator, x.size), memory.values)
         assert not isinstance(lengths, LengthChoice), "the test goes on"  # noqa: S101
         line = self._line(x, key.seed)
         points = (x if t == 0 else np.clip(x + t * line, self.low, self.high) for t in lengths)
-        return Plan(queries=tuple(Query(base=frozen(p), sample=sample) for p in points))
+        queries = tuple(Query(base=frozen(point), sample=sample) for point in points)
+        planned = None
+        if not memory.values:
+            planned = self.estimator.plan(x, sample, memory.inner, key)
+        return TestedPlan(
+            queries=queries + (() if planned is None else planned.queries), planned=planned
+        )
 
     def combine(
         self, plan: Plan, answers: Sequence[Answer], memory: RadiusMemory
     ) -> tuple[Estimate | None, RadiusMemory]:
-        """Return the estimate, or None while the test goes on."""
-        if memory.estimator is not None:
-            estimate, inner = memory.estimator.combine(plan, answers, memory.inner)
-            return estimate, memory._replace(inner=inner)
-        values = frozen(np.array([float(answer.values[0]) for answer in answers]))
-        memory = memory._replace(values=(*memory.values, values))
-        query = plan.queries[0]
-        default = self._default(query.base, query.sample, Key(seed=0))
-        choice = _advance(default, memory.values)
-        if not isinstance(choice, LengthChoice):
-            return None, memory
-        estimator, told = self.estimator, "the default radius is kept"
-        if choice.length is not None:
-            radius = default.radius * choice.length / default.length
-            estimator = _with_radius(estimator, default.radius, radius)
-            told = f"differences are taken over {choice.length:.1e}, mu = {radius:.1e}"
-        memory = memory._replace(explanation=(f"{choice.noise.describe()}; {told}.",))
-        return None, self._with(memory, estimator, query.base)
+        """Return the estimate, or None if the test goes on or has found another radius."""
+        estimator = memory.estimator
+        if isinstance(plan, TestedPlan):
+            query, planned = plan.queries[0], plan.planned
+            n_tested = len(answers) - (0 if planned is None else len(planned.queries))
+            values = frozen(np.array([float(a.values[0]) for a in answers[:n_tested]]))
+            memory = memory._replace(values=(*memory.values, values))
+            choice = _advance(_default(self.estimator, query.base.size), memory.values)
+            if not isinstance(choice, LengthChoice):
+                return None, memory
+            estimator, told = self._chosen(choice, query)
+            memory = memory._replace(estimator=estimator, explanation=(told,))
+            if planned is None or estimator is not self.estimator:
+                return None, memory._replace(inner=estimator.init(query.base))
+            plan, answers = planned, answers[n_tested:]
+        assert estimator is not None, "a plan without a test is the estimator's"  # noqa: S101
+        estimate, inner = estimator.combine(plan, answers, memory.inner)
+        return estimate, memory._replace(inner=inner)
 
-    @staticmethod
-    def _with(memory: RadiusMemory, estimator: Estimator, x: Vector) -> RadiusMemory:
-        return memory._replace(estimator=estimator, inner=estimator.init(x))
-
-    def _default(self, x: Vector, sample: Sample, key: Key) -> "_Default":
-        """Return the radius that the estimator has by default."""
-        plan = self.estimator.plan(x, sample, self.estimator.init(x), key)
-        query = next(query for query in plan.queries if query.directions is not None)
-        length = CENTRAL_LENGTH if query.mirrored else FORWARD_LENGTH
-        # the mean over signs, which ZORO takes off, holds nearly all of the curvature
-        return _Default(query.radius, length, query.mirrored or _is_centered(self.estimator))
+    def _chosen(self, choice: LengthChoice, query: Query) -> tuple[Estimator, str]:
+        """Return the estimator with the radius that was chosen, and what was found in words."""
+        found = choice.noise.describe()
+        if choice.length is None:
+            return self.estimator, f"{found}; the default radius is kept."
+        default = _default(self.estimator, query.base.size)
+        radius = default.radius * choice.length / default.length
+        told = f"{found}; differences are taken over {choice.length:.1e}, mu = {radius:.1e}."
+        return _with_radius(self.estimator, default.radius, radius), told
 
     def _line(self, x: Vector, seed: int) -> Vector:
         """Return random signs of unit length, inward and shorter where bounds are near."""
@@ -147,6 +154,17 @@ class _Default(NamedTuple):
     linear: bool
 
 
+def _default(estimator: Any, d: int) -> _Default:
+    """Return the radius that an estimator, or the one inside it, has by default."""
+    while hasattr(estimator, "estimator"):
+        estimator = estimator.estimator
+    central = bool(getattr(estimator, "central", False))
+    # the mean over signs, which ZORO takes off, holds nearly all of the curvature
+    linear = central or bool(getattr(estimator, "centered", False))
+    length = CENTRAL_LENGTH if central else FORWARD_LENGTH
+    return _Default(length / math.sqrt(d) if estimator.mu is None else estimator.mu, length, linear)
+
+
 def _advance(default: _Default, values: Sequence[Vector]) -> Vector | LengthChoice:
     """Return the lengths that the test asks for after some rounds, or its result."""
     test = choose_length(default.length, linear=default.linear)
@@ -158,11 +176,6 @@ def _advance(default: _Default, values: Sequence[Vector]) -> Vector | LengthChoi
         choice: LengthChoice = end.value
         return choice
     return lengths
-
-
-def _is_centered(estimator: Any) -> bool:
-    inner = getattr(estimator, "estimator", estimator)
-    return bool(getattr(inner, "centered", False))
 
 
 def _with_radius(estimator: Any, default: float, radius: float) -> Any:

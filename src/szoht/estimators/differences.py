@@ -15,6 +15,8 @@ from szoht.core.sparse_vector import SparseVector
 from szoht.types import Sample, Vector
 
 __all__ = [
+    "CENTRAL_LENGTH",
+    "FORWARD_LENGTH",
     "Quotients",
     "difference_plan",
     "direction_weights",
@@ -27,6 +29,10 @@ __all__ = [
 ]
 
 EPS = float(np.finfo(np.float64).eps)
+
+FORWARD_LENGTH, CENTRAL_LENGTH = 1e-6, 1e-4
+"""How far a difference moves by default. Rounding contributes eps |f| / length to a quotient,
+curvature L length / 2, or, for central differences, a multiple of length^2: both stay small."""
 
 VALUE_ERROR_EPS = 16
 """The rounding error of a value of f, in units of eps |f|."""

@@ -99,6 +99,7 @@ class Sketch:
     buckets: int | None = None
 
     requires = frozenset[str]()
+    central = True
 
     def __post_init__(self) -> None:
         check_integer("count", self.count, low=1, high_name="d")

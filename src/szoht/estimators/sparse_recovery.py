@@ -13,6 +13,7 @@ from szoht.core.query import Answer, Estimate, Plan, Query
 from szoht.core.random import Key
 from szoht.core.validation import check_integer, check_real
 from szoht.estimators.differences import (
+    FORWARD_LENGTH,
     Quotients,
     difference_plan,
     quotients_of,
@@ -26,9 +27,6 @@ from szoht.schedules import Scheduled, at, check_scheduled
 from szoht.types import Sample, Vector
 
 __all__ = ["SparseRecovery", "default_measurements", "radius_at"]
-
-PROBE_LENGTH = 1e-6
-"""Default length of a probe, ``mu sqrt(d)``: near sqrt(eps), as in `szoht.algorithms.defaults`."""
 
 EXTRA_ROWS = 10
 """Rows beyond ``2 s log(d / s)``, since columns of few signs are often equal: s = 1 needs them."""
@@ -190,4 +188,4 @@ def default_measurements(sparsity: int, d: int, oversampling: float = 2.0) -> in
 
 def radius_at(mu: Scheduled | None, t: int, d: int) -> float:
     """Return mu at iteration ``t``; by default a probe has length 1e-6 whatever d."""
-    return PROBE_LENGTH / math.sqrt(d) if mu is None else at(mu, t)
+    return FORWARD_LENGTH / math.sqrt(d) if mu is None else at(mu, t)

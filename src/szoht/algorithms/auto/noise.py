@@ -14,6 +14,7 @@ from szoht.core.algorithm import Ending, Evidence
 from szoht.estimators.sensing.noise_test import (
     LINE_STEPS,
     LONGER_STEPS,
+    REPEATS,
     ROUGH_STEPS,
     from_line,
     from_repeats,
@@ -24,9 +25,6 @@ from szoht.estimators.sensing.noise_test import (
 from szoht.types import Vector
 
 __all__ = ["check_roughness", "estimate_noise", "solve_noisy"]
-
-REPEATS = 4
-"""Further values at the start once two were seen to differ."""
 
 SHORTEST_ROW, LONGEST_ROW = 1e-12, 1e-3
 """Between these lie the differences along dense directions."""

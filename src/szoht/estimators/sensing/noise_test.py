@@ -16,6 +16,7 @@ from szoht.types import Vector
 __all__ = [
     "LINE_STEPS",
     "LONGER_STEPS",
+    "REPEATS",
     "ROUGH_STEPS",
     "NoiseKind",
     "NoiseModel",
@@ -56,6 +57,9 @@ STEP_SHARE = 1e-5
 
 LONGER_STEPS: Vector = STEP * np.array([2e2, 3e2])
 """Where it is evaluated too if values err: a second table with the fourth of the steps above."""
+
+REPEATS = 4
+"""Further values at the start once two were seen to differ."""
 
 SLOPE_ERROR = 0.03
 """Values are exact if slopes over `STEP` err by less than this share."""

@@ -14,6 +14,7 @@ import numpy as np
 from szoht.estimators.sensing.noise_test import (
     LINE_STEPS,
     LONGER_STEPS,
+    REPEATS,
     SLOPE_ERROR,
     NoiseModel,
     from_line,
@@ -25,16 +26,13 @@ from szoht.types import Vector
 
 __all__ = ["MAX_LENGTH", "LengthChoice", "LengthTest", "choose_length"]
 
-REPEATS = 4
-"""Further values at the start once two were seen to differ."""
-
 CURVATURE_LENGTHS: Vector = np.array([5e-4, 5e-3, 5e-2, 5e-1])
 """Where second differences are taken, forward, once values are known to err."""
 
 MAX_LENGTH = 1.0
 """The longest difference; also the longest step along the line."""
 
-CLEAR, VISIBLE = 100.0, 6.0
+CLEAR_CURVATURE, VISIBLE_CURVATURE = 100.0, 6.0
 """A second difference of so many standard deviations tells the curvature; fewer do over the
 longest length."""
 
@@ -89,10 +87,10 @@ def _length(sigma: float, start: float, values: Vector) -> float:
     """Return the best length of a one-sided difference, given values at h and 2 h."""
     second = np.abs(values[1] - 2 * values[0] + start)
     known = np.isfinite(second)
-    clear = np.flatnonzero(known & (second >= CLEAR * sigma))
+    clear = np.flatnonzero(known & (second >= CLEAR_CURVATURE * sigma))
     if clear.size:
         i = int(clear[0])
-    elif known[-1] and second[-1] >= VISIBLE * sigma:
+    elif known[-1] and second[-1] >= VISIBLE_CURVATURE * sigma:
         i = second.size - 1
     else:  # as far as f is defined
         return float(2 * CURVATURE_LENGTHS[known].max(initial=CURVATURE_LENGTHS[0] / 10))
