@@ -2,10 +2,11 @@
 
 from szoht.algorithms.auto.path import AutoPath
 from szoht.algorithms.auto.solver import Auto
+from szoht.algorithms.auto.structures import Structured
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.szoht import szoht
 from szoht.core.algorithm import Algorithm
-from szoht.operators import Operator, Sparse, SparseBox
+from szoht.operators import Operator
 from szoht.samplers import Full, Sampler, Seeds
 
 __all__ = ["auto"]
@@ -68,6 +69,6 @@ def auto(
     if k is None and constraint is None:
         return AutoPath(seeded=seeded, max_queries=max_queries)
     operator = pick_operator(k, constraint)
-    if isinstance(operator, Sparse | SparseBox):
+    if isinstance(operator, Structured):
         return Auto(operator=operator, seeded=seeded, max_queries=max_queries)
     return szoht(constraint=operator, sampler=sampler, d=d)

@@ -102,10 +102,7 @@ def _points(
     structure = context.structure
     longest = max(float(steps[-1]) for steps in tables)
     signs = context.generator().choice(np.array([-1.0, 1.0]), z.size)
-    signs = np.where(z - longest < structure.low, 1.0, signs)
-    signs = np.where(z + longest > structure.high, -1.0, signs)
-    moving = np.zeros(z.size)
-    moving[structure.free] = signs[structure.free]
+    moving = structure.line(z, signs, longest)
     return tuple([structure.clip(z + step * moving) for step in steps] for steps in tables)
 
 

@@ -14,11 +14,10 @@ from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.samples import first_size, part, sizes
 from szoht.algorithms.auto.schedule import descend, search_supports
 from szoht.algorithms.auto.state import SearchState
-from szoht.algorithms.auto.structures import structure_of
+from szoht.algorithms.auto.structures import Structured, structure_of
 from szoht.algorithms.auto.units import find_units
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Ending
-from szoht.operators import Sparse, SparseBox
 from szoht.types import Sample
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ SUBSAMPLE_GAIN_SHARE = 0.03
 class Auto(GeneratorAlgorithm):
     """Sparse minimization that needs no parameter but the constraint. See `auto`."""
 
-    operator: Sparse | SparseBox
+    operator: Structured
     seeded: bool = False
     max_queries: int | None = None
     policy: Policy | None = None
@@ -54,7 +53,7 @@ class Auto(GeneratorAlgorithm):
 
 
 def begin(
-    outer: SolverContext, operator: Sparse | SparseBox, solver: "Auto | AutoPath"
+    outer: SolverContext, operator: Structured, solver: "Auto | AutoPath"
 ) -> SearchContext:
     """Return the context of a run."""
     outer.seeded = solver.seeded

@@ -217,7 +217,7 @@ class FourierRows:
 class RowSlice:
     """Rows as `Directions`: the rows ``start`` to ``start + count``."""
 
-    rows: HadamardRows | FourierRows
+    rows: Rows
     start: int
     count: int
 

@@ -16,6 +16,7 @@ from szoht.types import Vector
 
 __all__ = [
     "FIRST_LENGTH",
+    "LONGEST_DIFFERENCE",
     "MAX_PROBE_LENGTH",
     "SHORT",
     "check_noise",
@@ -33,6 +34,9 @@ SHORT, FIRST_LENGTH, MAX_PROBE_LENGTH = 0.05, 0.1, 4.0
 test line; of the longest without bounds."""
 
 SHORTEST = 1e-6
+
+LONGEST_DIFFERENCE = 0.4
+"""Of the first differences along axes, which are four times as long as probes."""
 
 FEW_PAIRS = 4
 """Pairs that judge a length."""
