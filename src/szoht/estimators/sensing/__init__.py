@@ -1,6 +1,8 @@
 """Finding a sparse gradient from few directional slopes: rows to probe, and recovery from them."""
 
 from szoht.estimators.sensing.balanced import BalancedRows
+from szoht.estimators.sensing.cross_validation import recover_noisy
+from szoht.estimators.sensing.matrices import Matrix
 from szoht.estimators.sensing.measurements import Measurements
 from szoht.estimators.sensing.permuted import PermutedRows
 from szoht.estimators.sensing.recovery import Recovery, group_pursuit, matching_pursuit, prony
@@ -10,6 +12,7 @@ __all__ = [
     "BalancedRows",
     "FourierRows",
     "HadamardRows",
+    "Matrix",
     "Measurements",
     "PermutedRows",
     "Recovery",
@@ -18,4 +21,5 @@ __all__ = [
     "group_pursuit",
     "matching_pursuit",
     "prony",
+    "recover_noisy",
 ]
