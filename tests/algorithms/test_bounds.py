@@ -133,9 +133,7 @@ def test_no_point_outside(name):
     "make",
     [
         FrankWolfe,
-        partial(
-            AcceleratedConditionalGradient, smoothness=1, distance=1, horizon=9, max_inner=20
-        ),
+        partial(AcceleratedConditionalGradient, smoothness=1, distance=1, horizon=9, max_inner=20),
         partial(Momentum, step_size=0.1),
     ],
 )
