@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht.estimators.sensing.rows import FourierRows, Measurements
+from szoht.estimators.sensing.measurements import Measurements
+from szoht.estimators.sensing.rows import FourierRows
 from szoht.types import Indices, Vector
 
 __all__ = ["Recovery", "group_pursuit", "matching_pursuit", "prony"]
