@@ -68,7 +68,15 @@ def test_ask_tell_handles_failures_alike(on_error):
 
 
 def test_ask_tell_numbers_failures_in_a_search():
-    run = AskTell(np.zeros(20), k=2, options={"q": 10}, max_queries=500, rng=0, method="szoht")
+    run = AskTell(
+        np.zeros(20),
+        k=2,
+        options={"q": 10},
+        max_queries=500,
+        rng=0,
+        method="szoht",
+        on_error="stop",
+    )
     run.tell(((run.ask().points() - 1) ** 2).sum(1))
     values = ((run.ask().points() - 1) ** 2).sum(1)
     values[4] = np.nan

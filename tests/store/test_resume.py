@@ -194,7 +194,8 @@ def test_a_run_stopped_by_a_callback_stays_stopped(store):
 def test_a_failure_can_be_mended(store):
     whole = szoht.minimize(Counted(), np.zeros(D), max_queries=150, **SETTINGS)
     broken = Counted(stop_at=31, what=RuntimeError)
-    first = szoht.minimize(broken, np.zeros(D), max_queries=150, store=store, **SETTINGS)
+    settings = SETTINGS | {"on_error": "stop"}
+    first = szoht.minimize(broken, np.zeros(D), max_queries=150, store=store, **settings)
     assert first.status is Status.FAILED
     mended = Counted()
     assert_same(szoht.resume(store, mended), whole)

@@ -42,7 +42,7 @@ class RunSpec:
     limits: dict[str, float | None]
     stop: Rule | None
     stop_description: str
-    on_error: str
+    on_error: str | None
     n_samples: int | None
     stochastic: bool
     vectorized: bool = False

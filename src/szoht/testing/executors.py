@@ -80,7 +80,7 @@ def _check_exceptions(executor: Executor | futures.Executor) -> None:
     assert skipping.faults.raised == 2 * skipping.counts.failures, (
         "a chunk is retried as often as `retries` says, and every fault is counted"
     )
-    stopping = _run(_fragile, executor, retries=0)
+    stopping = _run(_fragile, executor, on_error="stop", retries=0)
     assert stopping.status is Status.FAILED, "with on_error='stop' the run ends"
     assert stopping.failure is not None
     assert isinstance(stopping.failure.exception, ArithmeticError), (
