@@ -78,6 +78,7 @@ def build(
     n_samples: int | None,
     stochastic: bool,
     max_queries: int | None = None,
+    has_units: bool = False,
 ) -> Algorithm:
     """Return the algorithm that ``method`` names, or check that an object needs nothing else."""
     if not isinstance(method, str):
@@ -95,6 +96,8 @@ def build(
     settings: dict[str, Any] = {"d": x0.size} if "d" in accepted else {}
     if "max_queries" in accepted:
         settings["max_queries"] = max_queries
+    if "has_units" in accepted:
+        settings["has_units"] = has_units
     if "sampler" in accepted and isinstance(accepted["sampler"].default, Full):
         settings |= _sampler(n_samples, stochastic=stochastic)
     if k is not None or constraint is not None:
@@ -122,7 +125,8 @@ def _checked(
 ) -> dict[str, Any]:
     if options is not None and not isinstance(options, Mapping):
         raise ParameterTypeError(f"`options` must be a dict; got options={options!r}.")
-    allowed = [name for name in accepted if name not in ("k", "constraint", "d", "max_queries")]
+    filled_in = ("k", "constraint", "d", "max_queries", "has_units")
+    allowed = [name for name in accepted if name not in filled_in]
     for name in options or {}:
         if name not in allowed:
             raise ParameterError(

@@ -3,6 +3,7 @@
 import math
 import numbers
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ __all__ = [
     "frozen",
     "real_array",
 ]
+
+Array = TypeVar("Array", bound=np.ndarray[Any, Any])
 
 
 def check_integer(
@@ -135,7 +138,7 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
     return str(value)
 
 
-def frozen(array: Vector) -> Vector:
+def frozen(array: Array) -> Array:
     """Mark an array that we own as read-only and return it; a sparse vector always is."""
     if isinstance(array, np.ndarray):
         array.flags.writeable = False

@@ -79,6 +79,7 @@ PATHS: Mapping[str, Mapping[str, str]] = {
         "measured": "szoht.core.algorithm:Measured",
         "program": "szoht.evaluation.programs:Program",
         "sparse_vector": "szoht.core.sparse_vector:SparseVector",
+        "variables": "szoht.core.variables:Variables",
     },
 }
 """Where each class is now, by the protocol that it fulfils."""

@@ -18,6 +18,7 @@ def auto(
     sampler: Sampler = Full(),
     d: int | None = None,
     max_queries: int | None = None,
+    has_units: bool = False,
 ) -> Algorithm:
     """Minimize under a sparsity constraint without any parameter to choose.
 
@@ -40,6 +41,9 @@ def auto(
     max_queries : int, optional
         The budget, filled in by `minimize`: small ones are planned query by query, and what no plan
         fits into is spent on single points. A run that is extended goes on as if it were unknown.
+    has_units : bool
+        That one is a natural change of each variable, filled in by `minimize` for `Variables`: no
+        units are looked for.
 
     Examples
     --------
@@ -66,8 +70,8 @@ def auto(
     """
     seeded = isinstance(sampler, Seeds)
     if k is None and constraint is None:
-        return AutoPath(seeded=seeded, max_queries=max_queries)
+        return AutoPath(seeded=seeded, max_queries=max_queries, has_units=has_units)
     operator = pick_operator(k, constraint)
     if isinstance(operator, Sparse | SparseBox):
-        return Auto(operator=operator, seeded=seeded, max_queries=max_queries)
+        return Auto(operator=operator, seeded=seeded, max_queries=max_queries, has_units=has_units)
     return szoht(constraint=operator, sampler=sampler, d=d)

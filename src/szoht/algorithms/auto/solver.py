@@ -1,8 +1,8 @@
 """The default solver: noise -> loop { sense -> propose -> solve -> accept } -> restart or end."""
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class Auto(GeneratorAlgorithm):
     seeded: bool = False
     max_queries: int | None = None
     policy: Policy | None = None
+    has_units: bool = field(default=False, repr=False)
+    asks_integers: ClassVar[bool] = True
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Return the part of a finite sum to begin with."""
@@ -58,9 +60,10 @@ def begin(
 ) -> SearchContext:
     """Return the context of a run."""
     outer.seeded = solver.seeded
+    structure = structure_of(operator, outer.x.size)
     return SearchContext(
         outer=outer,
-        structure=structure_of(operator, outer.x.size),
+        structure=replace(structure, has_units=True) if solver.has_units else structure,
         policy=solver.policy or Policy(),
         budget=solver.max_queries,
     )
