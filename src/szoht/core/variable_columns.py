@@ -81,7 +81,7 @@ class ColumnReader:
                 f"`values` must have one entry for each of the {self.d} variables; got "
                 f"{len(given)}. Give a dict by name for some of them."
             )
-        lists = tuple(() if one is None else _allowed(one) for one in given)
+        lists = tuple(() if one is None or len(one) == 0 else _allowed(one) for one in given)
         return lists if any(lists) else ()
 
     def _column(self, name: str, given: Any, *, complete: bool = False) -> Vector:

@@ -165,6 +165,12 @@ class Variables:
         return bool(self._units[1].all())
 
     @cached_property
+    def grid(self) -> Vector | None:
+        """The step in z of each integer that is not fixed, else 0; None without integers."""
+        steps = np.where(self.integer & self.free, 1 / self.scale, 0.0)
+        return frozen(steps) if steps.any() else None
+
+    @cached_property
     def z_low(self) -> Vector:
         """Lower bounds on z."""
         return frozen(self._to_z(self._on_grid(self.low)))

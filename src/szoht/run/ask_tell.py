@@ -151,7 +151,7 @@ class AskTell:
         self.seed = config.seed
         self.on_error: OnError | None = config.on_error
         self._view = View(variables=config.variables, maximize=config.maximize)
-        start = feasible_start(config.x0, self.algorithm.operator)
+        start = feasible_start(config.x0, self.algorithm.operator, config.variables)
         self._recorder = Recorder(start, monitor, variables=config.variables)
         self._callbacks: tuple[Callback, ...] = (self._recorder, *as_callbacks(callback))
         self._clock = Clock()

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -82,7 +81,6 @@ class AutoPath(GeneratorAlgorithm):
     max_queries: int | None = None
     policy: Policy | None = None
     has_units: bool = field(default=False, repr=False)
-    asks_integers: ClassVar[bool] = True
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Take a finite sum as a whole: values for different k must be values of one function."""

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,7 +39,6 @@ class Auto(GeneratorAlgorithm):
     max_queries: int | None = None
     policy: Policy | None = None
     has_units: bool = field(default=False, repr=False)
-    asks_integers: ClassVar[bool] = True
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Return the part of a finite sum to begin with."""
