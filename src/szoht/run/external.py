@@ -15,6 +15,7 @@ from szoht.evaluation.chunks import Chunk, ChunkValues, first_point_indices, mer
 from szoht.result import Result, Status
 from szoht.run.ask_tell import AskTell
 from szoht.run.loop import loop
+from szoht.run.problem import Start
 from szoht.run.resume import rebuild
 from szoht.run.view import View
 from szoht.store import Fault, ReplayOracle, Store, StoredRun
@@ -195,7 +196,7 @@ class _ExternalOracle:
         return ChunkValues(chunk=chunk, values=np.full((1, self._n_outputs), np.nan))
 
 
-def begin(store: Store, run: AskTell, x0: Vector, *, limits: dict[str, Any]) -> str:
+def begin(store: Store, run: AskTell, x0: Start, *, limits: dict[str, Any]) -> str:
     """Start a run whose points are evaluated externally, and return its name.
 
     ``x0`` is as given to the run, which knows itself where its variables begin.
