@@ -58,6 +58,7 @@ class SearchContext:
     best: EvaluatedPoint | None = field(default=None)
     outliers: bool = False
     roughness_checked: bool = False
+    units_equalized: bool = False
     doubts: int = 4
 
     @property

@@ -46,6 +46,9 @@ ROUGH = 0.05
 SCATTER = 0.6
 """The second difference of values that scatter, as a share of the first (a parabola: 0.25)."""
 
+PARABOLA = 0.3
+"""Below this ratio of third to second differences values are on a parabola (of errors: 1.8)."""
+
 STEP_SHARE = 1e-5
 """Jumps between equal values that are larger than this share of f are steps, not rounding."""
 
@@ -142,13 +145,15 @@ def from_line(start: float, values: Vector) -> NoiseModel:
         return NoiseModel(sigma=rounding)  # exact, and stationary along the line
     if stepwise:
         return NoiseModel(kind=NoiseKind.FIXED, sigma=rounding, stepwise=True)
-    irregular = _scatters(values[:3])
+    irregular = _scatters(np.concatenate([[start], values[:3]]))
     return NoiseModel(kind=NoiseKind.FIXED, sigma=sigma, slope=seen, irregular=irregular)
 
 
 def _scatters(values: Vector) -> bool:
-    """Tell whether three values are on no line, parabola or plateau, as with a small unit."""
-    return bool(abs(values[0] - 2 * values[1] + values[2]) > SCATTER * abs(values[2] - values[0]))
+    """Tell whether four values are on no line, parabola or plateau, as with a small unit."""
+    second, third = np.diff(values, 2), np.diff(values, 3)
+    bent = abs(second[1]) > SCATTER * abs(values[3] - values[1])
+    return bool(bent and abs(third[0]) > PARABOLA * np.abs(second).max())
 
 
 def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:
@@ -161,7 +166,6 @@ def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:
         noise,
         sigma=sigma,
         slope=noise.slope if sigma < 3 * noise.sigma else 0.0,
-        irregular=noise.irregular or _scatters(values[1:]),
     )
 
 

@@ -79,7 +79,7 @@ class Structure(Protocol):
         """Return the nearest point from which ``length * u`` stays inside for all |u_i| <= 1."""
         ...
 
-    def rescaled(self, scale: float) -> "Structure":
+    def rescaled(self, scale: float | Vector) -> "Structure":
         """Return the same set with another unit for the coordinates whose units are unknown."""
         ...
 
