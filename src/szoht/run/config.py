@@ -95,7 +95,7 @@ class RunConfig:
             k=k,
             constraint=constraint,
             has_units=variables is not None and variables.has_units,
-            grid=None if variables is None else variables.grid,
+            integer_steps=None if variables is None else variables.grid,
             options=options,
             n_samples=n_samples,
             stochastic=stochastic,

@@ -22,7 +22,7 @@ def auto(
     d: int | None = None,
     max_queries: int | None = None,
     has_units: bool = False,
-    grid: Vector | None = None,
+    integer_steps: Vector | None = None,
 ) -> Algorithm:
     """Minimize under a sparsity constraint without any parameter to choose.
 
@@ -48,7 +48,7 @@ def auto(
     has_units : bool
         That one is a natural change of each variable, filled in by `minimize` for `Variables`: no
         units are looked for.
-    grid : array of shape (d,), optional
+    integer_steps : array of shape (d,), optional
         The step of each variable that moves in steps, 0 for the others, filled in by `minimize` for
         integers; `AutoInteger` then solves the problem.
 
@@ -76,8 +76,8 @@ def auto(
     doubled after a stalled round, or d, where it is not; a step of quasi-Newton costs k + 2.
     """
     seeded = isinstance(sampler, Seeds)
-    if grid is not None:
-        return _auto_integer(k, constraint, grid, seeded=seeded, max_queries=max_queries)
+    if integer_steps is not None:
+        return _auto_integer(k, constraint, integer_steps, seeded=seeded, max_queries=max_queries)
     if k is None and constraint is None:
         return AutoPath(seeded=seeded, max_queries=max_queries, has_units=has_units)
     operator = pick_operator(k, constraint)
