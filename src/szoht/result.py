@@ -279,12 +279,16 @@ class Result:
             return f" +- {self.fun_error:.2g} (standard error)"
         return "" if self.measured else " (inferred, not measured)"
 
+    @property
+    def _sense(self) -> str:
+        return " (maximized)" if self.maximize else ""
+
     def __str__(self) -> str:
         rows = {
             "message": self.message,
             "success": self.success,
             "status": f"{self.status.name} ({self.status.code})",
-            "fun": f"{self.fun:.10g}{self._fun_note}",
+            "fun": f"{self.fun:.10g}{self._fun_note}{self._sense}",
             "x": f"{_entries(self.x, self.variables)} (d = {self.x.size})",
             "nfev": f"{self.nfev} queries",
             "nit": f"{self.nit} iteration{'' if self.nit == 1 else 's'}",

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import szoht
+from szoht.core.query import Answer, Plan, Query
+from szoht.run.effects import EvaluationArchive
 
 NOMINAL = np.linspace(1, 3, 30)
 STEPS = np.zeros(30)
@@ -44,6 +46,33 @@ def test_a_spent_budget_measures_nothing_more():
     assert {one.effect_source for one in result.changes} <= {"unknown", "estimated"}
 
 
+def test_effects_are_estimated_from_what_was_evaluated():
+    whole = szoht.Variables(np.full(6, 4.0), low=0, high=9, integer=[True] * 5 + [False])
+    best = np.array([7.0, 1, 4, 4, 4, 4])
+    rows = np.random.default_rng(0).standard_normal((8, 6))
+
+    def fit(x):
+        return float(((rows @ (x - best)) ** 2).sum())
+
+    result = szoht.minimize(fit, whole, k=2, max_queries=500, rng=0, on_error="raise")
+    assert np.array_equal(result.x, best)
+    for one in result.changes:
+        back = result.x.copy()
+        back[one.index] = 4.0
+        assert one.effect_source == "estimated"
+        assert one.effect == pytest.approx(fit(back), rel=1e-6)
+
+
+def test_a_model_that_does_not_fit_is_not_believed():
+    archive = EvaluationArchive()
+    rng = np.random.default_rng(0)
+    for z in rng.uniform(-1, 1, (60, 2)):
+        query = Query(base=np.array([0.0, *z]))
+        answer = Answer(values=np.array([np.sin(40 * z[0]) + np.sin(55 * z[1])]))
+        archive.add(Plan(queries=(query,)), [answer])
+    assert archive.effects(np.array([0.0, 0.5, 0.5]), 0.0) == {}
+
+
 def test_a_failed_measurement_ends_nothing():
     calls = []
 
@@ -60,7 +89,7 @@ def test_a_failed_measurement_ends_nothing():
         )
         assert result.status is szoht.Status.TARGET
         assert result.failure is None
-        assert {one.effect_source for one in result.changes} == {"unknown"}
+        assert "measured" not in {one.effect_source for one in result.changes}
 
 
 def test_a_maximum_falls_when_a_change_is_put_back():

@@ -28,7 +28,7 @@ from szoht.evaluation.oracle import OnError
 from szoht.result import Counts, Failure, Progress, Result, Status
 from szoht.run.callbacks import Callback, Recorder, as_callbacks, call_all
 from szoht.run.config import RunConfig
-from szoht.run.effects import MEASURED_AFTER, EffectMeasurement
+from szoht.run.effects import MEASURED_AFTER, EffectMeasurement, EvaluationArchive
 from szoht.run.failures import count_failures, finite_only, first_failure
 from szoht.run.problem import Bounds, Start, VariableOptions
 from szoht.run.rounding import RoundingCheck
@@ -159,6 +159,7 @@ class AskTell:
         self._failure: Failure | None = None
         self._measurement: EffectMeasurement | None = None
         self._effects: dict[int, Effect] = {}
+        self._archive = None if config.variables is None else EvaluationArchive()
         self._status = Status.RUNNING
         self._final_measurement_status: Status | None = None
         self._rounding = RoundingCheck()
@@ -260,6 +261,8 @@ class AskTell:
         self._spend(plan, plan.n_points, failures)
         if failures:
             answers = finite_only(answers)
+        if self._archive is not None:
+            self._archive.add(plan, answers)
         answers = self._view.answers(answers)
         iteration = self._state.iteration
         try:
@@ -306,10 +309,13 @@ class AskTell:
         if status is Status.TARGET and self._state.best is not None:
             solution = self._state.best  # the point that reached the target
         view = self._view
-        x = view.x(solution.x)
+        x, fun = view.x(solution.x), view.value(solution.value)
+        effects = self._effects
+        if self._archive is not None and not effects and math.isfinite(fun):
+            effects = self._archive.effects(solution.x, fun)
         return Result(
             x=x,
-            fun=view.value(solution.value),
+            fun=fun,
             nfev=self._counts.queries,
             njev=self._counts.gradients,
             nit=self._state.iteration,
@@ -329,7 +335,7 @@ class AskTell:
             evidence=self._state.evidence,
             variables=view.variables,
             maximize=view.maximize,
-            effects=self._effects,
+            effects=effects,
         )
 
     def _message(self, status: Status) -> str:

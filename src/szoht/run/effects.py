@@ -1,6 +1,10 @@
-"""What each change of a solution is worth: f with one variable put back to its nominal value."""
+"""What each change of a solution is worth: f with one variable put back to its nominal value.
+
+Measured by one last plan where the budget allows, else estimated from what was evaluated before.
+"""
 
 import math
+from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +15,7 @@ from szoht.core.variables import Variables
 from szoht.result import Status
 from szoht.types import Indices, Sample, Vector
 
-__all__ = ["MEASURED_AFTER", "EffectMeasurement"]
+__all__ = ["MEASURED_AFTER", "EffectMeasurement", "EvaluationArchive"]
 
 MEASURED_AFTER = frozenset(
     {
@@ -26,7 +30,16 @@ MEASURED_AFTER = frozenset(
 """Endings after which effects are measured, if the budget allows."""
 
 MOST_CHANGES = 50
-"""Effects of more changes than this are not measured."""
+"""Effects of more changes than this are neither measured nor estimated."""
+
+ARCHIVED = 400
+"""So many of the newest points are kept to estimate effects from."""
+
+POINTS_PER_UNKNOWN = 1.5
+"""A model is fitted to at least so many points for each of its unknowns."""
+
+EXPLAINED = 0.1
+"""A model is believed whose errors are at most this share of the spread of the values."""
 
 
 class EffectMeasurement:
@@ -64,3 +77,51 @@ class EffectMeasurement:
             for i, value in zip(self._changed.tolist(), values, strict=True)
             if math.isfinite(value - base)
         }
+
+
+class EvaluationArchive:
+    """The newest points with few non-zeros, and a quadratic model of f on those of a solution."""
+
+    def __init__(self) -> None:
+        self._points: deque[tuple[Indices, Vector, float]] = deque(maxlen=ARCHIVED)
+
+    def add(self, plan: Plan, answers: Sequence[Answer]) -> None:
+        """Keep the single points of a plan, with values as the user has them."""
+        for query, answer in zip(plan.queries, answers, strict=True):
+            if query.directions is None and query.base.size and math.isfinite(answer.values[0]):
+                support = np.flatnonzero(query.base)
+                if support.size <= MOST_CHANGES:
+                    value = float(answer.values[0])
+                    self._points.append((support, query.base[support], value))
+
+    def effects(self, z: Vector, value: float) -> dict[int, Effect]:
+        """Return what a model expects of putting back each variable; empty if none fits."""
+        support = np.flatnonzero(z)
+        inside = [one for one in self._points if np.isin(one[0], support).all()]
+        if not support.size or support.size > MOST_CHANGES or not inside:
+            return {}
+        steps = np.zeros((len(inside), support.size))
+        for row, (where, entries, _) in zip(steps, inside, strict=True):
+            row[np.searchsorted(support, where)] = entries
+        steps -= z[support]
+        changes = np.array([one[2] for one in inside]) - value
+        for with_interactions in (True, False):
+            columns = _quadratic_terms(steps, with_interactions=with_interactions)
+            if len(np.unique(steps, axis=0)) < POINTS_PER_UNKNOWN * columns.shape[1]:
+                continue
+            fit, *_ = np.linalg.lstsq(columns, changes, rcond=None)
+            errors = float(np.std(columns @ fit - changes))
+            if errors <= EXPLAINED * float(np.std(changes)):
+                back = _quadratic_terms(np.diag(-z[support]), with_interactions=with_interactions)
+                expected = (back @ fit).tolist()
+                pairs = zip(support.tolist(), expected, strict=True)
+                return {i: Effect(change, "estimated") for i, change in pairs}
+        return {}
+
+
+def _quadratic_terms(steps: Vector, *, with_interactions: bool) -> Vector:
+    """Return the columns t_i, t_i^2 and perhaps t_i t_j of a quadratic without a constant."""
+    n = steps.shape[1]
+    pairs = [(i, j) for i in range(n) for j in range(i)] if with_interactions else []
+    products = [steps[:, i] * steps[:, j] for i, j in pairs]
+    return np.column_stack([steps, steps**2, *products])
