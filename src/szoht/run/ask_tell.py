@@ -214,14 +214,13 @@ class AskTell:
 
     def ask(self) -> Plan:
         """Return what to evaluate next; the same plan until its values are told."""
-        plan = self.solver_plan
+        plan = self.solver_plan()
         if self._asked is None or self._asked[0] is not plan:
             self._asked = plan, self._view.plan(plan)
         return self._asked[1]
 
-    @property
     def solver_plan(self) -> Plan:
-        """The plan to be evaluated next, in the solver's numbers."""
+        """Return the plan to be evaluated next, in the solver's numbers."""
         if self.done:
             raise RunFinishedError(f"The run has ended: {self._status.text} See `result`.")
         return self._plan
@@ -237,7 +236,7 @@ class AskTell:
         gradient : array of shape (d,), optional
             The gradient at the plan's base point, for first-order methods.
         """
-        plan = self.solver_plan
+        plan = self.solver_plan()
         takes_outputs = "n_outputs" in self.algorithm.requires and np.ndim(values) > 1
         rows = as_values(values, plan.n_points, np.shape(values)[1] if takes_outputs else None)
         slope = None if gradient is None else as_gradient(gradient, self._state.x.shape)
@@ -249,7 +248,7 @@ class AskTell:
 
     def receive(self, answers: Sequence[Answer]) -> None:
         """Take the answers of `solver_plan`, with values as the user has them."""
-        plan = self.solver_plan
+        plan = self.solver_plan()
         if self._measurement is not None:
             self._receive_effects(self._measurement, plan, answers)
             return

@@ -227,7 +227,7 @@ def minimize(
     oracle = Oracle(objective=objective, on_error=on_error, chunk_size=chunk_size)
     callbacks, bar = prepare_callbacks(callback, progress=progress)
     run = AskTell.from_config(config, callback=callbacks, monitor=monitor)
-    check_capabilities(objective, run.algorithm, run.solver_plan)
+    check_capabilities(objective, run.algorithm, run.solver_plan())
     with evaluating(run, oracle, workers_config, bar) as ready, ExitStack() as stack:
         if store is None:
             return drive(run, ready)

@@ -168,7 +168,7 @@ class _GridSearch:
         promising = order[gains[order] > 0][: CANDIDATES_PER_K * self.k]
         wide = self.affordable(np.concatenate([support, promising]).astype(np.intp), support.size)
         self.context.explain(
-            f"{self.spent} queries: all axes tried by {length:g} steps, best are "
+            f"{self.spent} queries: axes tried by {length:g} times the usual step, best are "
             f"{order[: self.k].tolist()}."
         )
         if wide.size:
