@@ -84,6 +84,22 @@ def test_a_run_can_be_extended_after_its_last_measurements(tmp_path, method):
         assert more.nfev == whole.nfev
 
 
+def test_a_spent_budget_of_integers_can_be_extended(tmp_path):
+    v = szoht.Variables(np.full(30, 4.0), low=0, high=9, integer=True)
+    best = np.full(30, 4.0)
+    best[[3, 17]] = [9.0, 0.0]
+
+    def fun(x):
+        return float(((x - best) ** 2).sum())
+
+    path = tmp_path / "runs.db"
+    first = szoht.minimize(fun, v, k=2, max_queries=25, rng=0, store=path)
+    assert first.status is szoht.Status.QUERIES
+    more = szoht.resume(path, fun, run=first.run, max_queries=600)
+    assert np.array_equal(more.x, best)
+    assert more.status is szoht.Status.CONVERGED
+
+
 def test_stored_values_are_the_users(tmp_path):
     path = tmp_path / "runs.db"
     result = szoht.maximize(profit, knobs(), k=3, max_queries=120, rng=0, store=path)

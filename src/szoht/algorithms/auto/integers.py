@@ -74,12 +74,17 @@ class AutoInteger(GeneratorAlgorithm):
     def steps(self, context: SolverContext) -> Steps[None]:
         """Scan, choose, solve; with other lengths where that gains nothing."""
         search = _GridSearch.of(context, self)
-        try:
-            yield from search.run()
-        except _SpentError:
-            # more queries than there are: the run ends with its limit
-            beyond = 1 if math.isinf(search.left) else int(search.left) + 1
-            yield Plan(queries=tuple(context.query(search.best.z) for _ in range(beyond)))
+        yield from search.start()
+        while math.isfinite(search.best.value):
+            try:
+                yield from search.run()
+            except _SpentError:
+                # more queries than there are: the run ends with its limit, unless it is extended
+                beyond = int(search.left) + 1
+                yield Plan(queries=tuple(context.query(search.best.z) for _ in range(beyond)))
+                search.budget = math.inf
+            else:
+                return
 
 
 @dataclass
@@ -132,14 +137,15 @@ class _GridSearch:
         """The step of the first scan."""
         return np.minimum(SCAN_LENGTH, SCAN_BOX_SHARE * (self.high - self.low))
 
+    def start(self) -> Steps[None]:
+        """Measure the start; the value is infinite if it failed."""
+        (self.first,) = (yield from self.values([self.best.z])).tolist()
+        self.best = EvaluatedPoint(self.best.z, self.first)
+        if math.isfinite(self.first):
+            self.context.move(self.best.z, self.first)
+
     def run(self) -> Steps[None]:
         """Search until no length of scan leads to a gain."""
-        (value,) = yield from self.values([self.best.z])
-        if math.isinf(value):
-            return
-        self.first = value
-        self.best = EvaluatedPoint(self.best.z, value)
-        self.context.move(self.best.z, value)
         without_gain = 0
         while without_gain < len(SCAN_LENGTHS):
             before = self.best.value
