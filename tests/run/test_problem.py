@@ -323,6 +323,18 @@ def test_what_is_refused_before_a_query_is_spent(settings, message):
     assert points == []
 
 
+def test_something_must_be_free():
+    with pytest.raises(ParameterError, match="low == high for each of the 2"):
+        szoht.minimize(misfit, szoht.Variables([1.0, 2.0], low=[1, 2], high=[1, 2]), k=1)
+
+
+def test_messages_are_short_whatever_the_bounds_hold():
+    wide = szoht.Variables(np.ones(500), low=0, high=[np.inf] + [2.0] * 499)
+    with pytest.raises(ParameterError, match="needs finite bounds") as caught:
+        szoht.minimize(misfit, wide, k=1, method="sparse_rs")
+    assert len(str(caught.value)) < 300
+
+
 def test_keywords_beside_variables_are_refused():
     with pytest.raises(ParameterError, match="`unit` is part of `Variables`"):
         szoht.minimize(misfit, knobs(), unit=1.0, k=3)

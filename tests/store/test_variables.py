@@ -77,7 +77,7 @@ def test_a_run_can_be_extended_after_its_last_measurements(tmp_path, method):
     settings = {"k": 2, "method": method, "rng": 0}
     whole = szoht.minimize(fun, v, **settings, max_iterations=12)
     path = tmp_path / "runs.db"
-    for first in range(2, 11):
+    for first in (2, 5, 10):
         part = szoht.minimize(fun, v, **settings, max_iterations=first, store=path)
         more = szoht.resume(path, fun, run=part.run, max_iterations=12)
         assert np.array_equal(more.x, whole.x)

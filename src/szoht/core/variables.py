@@ -204,8 +204,8 @@ class Variables:
             x[..., self._whole] = np.rint(x[..., self._whole]) + 0.0  # no -0
         if self._is_limited:
             np.clip(x, self._grid_low, self._grid_high, out=x)
-            x = np.where(z >= self.z_high, self._grid_high, x)
-            x = np.where(z <= self.z_low, self._grid_low, x)
+            np.copyto(x, self._grid_high, where=z >= self.z_high)
+            np.copyto(x, self._grid_low, where=z <= self.z_low)
         for i, entries in self._lists.items():
             x[..., i] = entries[x[..., i].astype(np.intp)]
         return np.asarray(x)

@@ -39,9 +39,6 @@ from szoht.types import Vector
 
 __all__ = ["AskTell"]
 
-SHOWN_ARRAY_ENTRIES = 4
-"""Longer arrays in the description of a method are abbreviated."""
-
 
 class AskTell:
     """A run whose points are evaluated by the caller.
@@ -324,7 +321,7 @@ class AskTell:
             counts=self._counts,
             seconds=self._clock.seconds,
             seed=self.seed,
-            method=_short_repr(self.algorithm),
+            method=self.config.method,
             history=self._recorder.history,
             failure=self._failure,
             explain=view.explain(self._state.explanation),
@@ -476,9 +473,3 @@ class AskTell:
             gradients=plan.gradients if whole else 0,
             failures=failures,
         )
-
-
-def _short_repr(algorithm: Algorithm) -> str:
-    """Return the ``repr`` of an algorithm, with long arrays such as bounds in few entries."""
-    with np.printoptions(threshold=SHOWN_ARRAY_ENTRIES, edgeitems=1):
-        return repr(algorithm)

@@ -13,7 +13,7 @@ from szoht.core.random import as_seed
 from szoht.core.sparse_vector import as_point
 from szoht.core.validation import check_choice
 from szoht.core.variables import Variables
-from szoht.errors import CapabilityError
+from szoht.errors import CapabilityError, ParameterError
 from szoht.evaluation.oracle import OnError
 from szoht.evaluation.programs import Program
 from szoht.run.constraints import constraint_on_z
@@ -26,6 +26,9 @@ from szoht.store.fingerprint import fingerprint, import_path, stable_repr
 from szoht.types import Vector
 
 __all__ = ["RunConfig"]
+
+SHOWN_ENTRIES_OF_BOUNDS = 4
+"""Longer arrays are abbreviated in messages and in the description of a method."""
 
 DEFAULT_QUERIES = 10_000
 DEFAULT_PLANS = 100
@@ -86,21 +89,27 @@ class RunConfig:
         if variables is None:
             start = as_point("x0", x0)
         else:
+            if not variables.free.any():
+                raise ParameterError(
+                    "`variables` must have one that can be changed; got low == high for each of "
+                    f"the {variables.d}. Widen some bounds."
+                )
             start = variables.z_start
             if isinstance(method, str):
                 constraint, k = constraint_on_z(k, constraint, variables), None
-        algorithm = build(
-            method,
-            x0=start,
-            k=k,
-            constraint=constraint,
-            has_units=variables is not None and variables.has_units,
-            integer_steps=None if variables is None else variables.grid,
-            options=options,
-            n_samples=n_samples,
-            stochastic=stochastic,
-            max_queries=_known_budget(limits, stop),
-        )
+        with np.printoptions(threshold=SHOWN_ENTRIES_OF_BOUNDS, edgeitems=1):  # in messages
+            algorithm = build(
+                method,
+                x0=start,
+                k=k,
+                constraint=constraint,
+                has_units=variables is not None and variables.has_units,
+                integer_steps=None if variables is None else variables.grid,
+                options=options,
+                n_samples=n_samples,
+                stochastic=stochastic,
+                max_queries=_known_budget(limits, stop),
+            )
         return cls(
             x0=start,
             algorithm=algorithm,
@@ -131,6 +140,12 @@ class RunConfig:
             maximize=spec.maximize,
             x_as=spec.x_as,
         )
+
+    @property
+    def method(self) -> str:
+        """The method and its parameters in words, long arrays such as bounds in few entries."""
+        with np.printoptions(threshold=SHOWN_ENTRIES_OF_BOUNDS, edgeitems=1):
+            return repr(self.algorithm)
 
     def rule(self, plan_cost: int) -> Rule:
         """Return all limits as one rule; by default 10,000 queries or 100 plans."""
