@@ -75,6 +75,12 @@ def test_without_bounds_a_logarithmic_scale_has_no_zero_and_no_infinity(z):
     assert 0 < x < np.inf
 
 
+@pytest.mark.parametrize(("nominal", "x"), [(1e-300, 1e290), (1e300, 1e-290)])
+def test_logarithmic_scale_from_one_end_of_the_range_to_the_other(nominal, x):
+    v = Variables([nominal], log=True)
+    assert v.to_x(v.to_z([x]))[0] == pytest.approx(x, rel=1e-11)
+
+
 @settings(max_examples=300, deadline=None)
 @given(
     st.floats(-1e6, 1e6),

@@ -92,6 +92,20 @@ def test_a_failed_measurement_ends_nothing():
         assert "measured" not in {one.effect_source for one in result.changes}
 
 
+def test_an_interrupted_measurement_ends_nothing():
+    calls = []
+
+    def impatient(x):
+        calls.append(fun(x))
+        if len(calls) > 1 and min(calls[:-1]) < LEAST + 1e-9:
+            raise KeyboardInterrupt
+        return calls[-1]
+
+    result = szoht.minimize(impatient, knobs(), k=3, target=LEAST + 1e-9, rng=0)
+    assert result.status is szoht.Status.TARGET
+    assert result.nfev == len(calls)
+
+
 def test_a_maximum_falls_when_a_change_is_put_back():
     result = szoht.maximize(lambda x: -fun(x), knobs(), k=3, target=-LEAST - 1e-9, rng=0)
     assert [one.index for one in result.changes] == [25, 2, 11]
@@ -103,7 +117,14 @@ def test_a_simulation_with_a_seed_is_compared_on_one_seed():
         return fun(x) + 5 * float(np.random.default_rng(int(sample[0])).standard_normal())
 
     result = szoht.minimize(
-        noisy, knobs(), k=3, method="szoht", stochastic=True, max_iterations=5, rng=0
+        noisy,
+        knobs(),
+        k=3,
+        method="szoht",
+        options={"iterate": "best"},
+        stochastic=True,
+        max_iterations=9,
+        rng=0,
     )
     assert {one.effect_source for one in result.changes} == {"measured"}
     for one in result.changes:

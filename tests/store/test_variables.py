@@ -67,7 +67,7 @@ def test_a_run_is_continued_to_the_same_result(tmp_path):
     assert more.variables.names == NAMES
 
 
-@pytest.mark.parametrize("method", ["auto", "sparse_rs"])
+@pytest.mark.parametrize("method", ["auto", "sparse_rs", "szoht"])
 def test_a_run_can_be_extended_after_its_last_measurements(tmp_path, method):
     v = szoht.Variables(NOMINAL[:3], low=[0, 0, 0], high=[80, 1, 9], names=NAMES[:3])
 

@@ -131,6 +131,12 @@ def test_nothing_to_gain_is_no_success():
     assert not result.success
 
 
+def test_what_was_not_tried_is_no_evidence():
+    knobs = szoht.Variables(np.full(500, 2.0), low=0, high=9, integer=True)
+    result = szoht.minimize(lambda x: 1.0, knobs, k=5, max_queries=200, rng=0)
+    assert result.status is szoht.Status.QUERIES
+
+
 def test_a_path_over_k_needs_slopes():
     knobs = szoht.Variables([4.0, 1.0, 2.0], low=0, high=9, integer=True)
     with pytest.raises(CapabilityError, match="`k` must be given"):
