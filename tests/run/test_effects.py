@@ -5,7 +5,7 @@ import pytest
 
 import szoht
 from szoht.core.query import Answer, Plan, Query
-from szoht.run.effects import EvaluationArchive
+from szoht.run.effects import EffectMeasurement, EvaluationArchive
 
 NOMINAL = np.linspace(1, 3, 30)
 STEPS = np.zeros(30)
@@ -131,6 +131,17 @@ def test_a_simulation_with_a_seed_is_compared_on_one_seed():
         back = result.x.copy()
         back[one.index] = NOMINAL[one.index]
         assert one.effect == pytest.approx(fun(back) - fun(result.x), abs=1e-9)
+
+
+def test_values_of_other_samples_are_not_compared():
+    v = szoht.Variables([1.0, 2.0])
+    z = np.array([0.5, 0.0])
+    sample = np.array([7])
+    measurement = EffectMeasurement(v, z, 100.0, sample, szoht.Status.QUERIES)
+    assert [query.base.tolist() for query in measurement.plan.queries] == [[0.5, 0], [0, 0]]
+    assert all(query.sample is sample for query in measurement.plan.queries)
+    answers = [Answer(values=np.array([value])) for value in (10.0, 12.5)]
+    assert measurement.effects(answers) == {0: (2.5, "measured")}
 
 
 def test_without_variables_nothing_is_measured():

@@ -67,14 +67,18 @@ def test_a_run_is_continued_to_the_same_result(tmp_path):
     assert more.variables.names == NAMES
 
 
-@pytest.mark.parametrize("method", ["auto", "sparse_rs", "szoht"])
-def test_a_run_can_be_extended_after_its_last_measurements(tmp_path, method):
+LAST = {"iterate": "last", "step_size": 0.2, "q": 5}
+"""The solution is measured after the last iteration, and then the effects."""
+
+
+@pytest.mark.parametrize(("method", "options"), [("auto", {}), ("sparse_rs", {}), ("szoht", LAST)])
+def test_a_run_can_be_extended_after_its_last_measurements(tmp_path, method, options):
     v = szoht.Variables(NOMINAL[:3], low=[0, 0, 0], high=[80, 1, 9], names=NAMES[:3])
 
     def fun(x):
         return float((((x - [35, 1e-4, 5]) / [80, 1, 9]) ** 2).sum())
 
-    settings = {"k": 2, "method": method, "rng": 0}
+    settings = {"k": 2, "method": method, "options": options, "rng": 0}
     whole = szoht.minimize(fun, v, **settings, max_iterations=12)
     path = tmp_path / "runs.db"
     for first in (2, 5, 10):
