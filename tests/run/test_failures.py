@@ -200,7 +200,7 @@ def test_skipping_rescales_the_estimate():
         AskTell(
             y,
             k=D,
-            options={"q": 400, "step_size": 1.0},
+            options={"q": 400, "mu": 1e-6, "step_size": 1.0},
             max_iterations=1,
             rng=0,
             on_error=e,
@@ -284,7 +284,7 @@ def test_vectorised_failures(on_error):
         max_queries=300,
         rng=0,
         on_error=on_error,
-        options={"q": 10, "step_size": 0.05},
+        options={"q": 10, "mu": 1e-6, "step_size": 0.05},
         chunk_size=4,
         method="szoht",
     )
@@ -316,7 +316,7 @@ def test_a_vectorised_function_that_raises(on_error):
         max_queries=300,
         rng=0,
         on_error=on_error,
-        options={"q": 10, "step_size": 0.05},
+        options={"q": 10, "mu": 1e-6, "step_size": 0.05},
         chunk_size=6,
         method="szoht",
     )

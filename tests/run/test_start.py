@@ -88,7 +88,7 @@ def test_sparse_iterates_are_the_dense_ones_bit_for_bit(d, method, options):
     settings = {
         "k": 10,
         "method": method,
-        "options": {"q": 100, "support_size": 50, **options},
+        "options": {"q": 100, "mu": 1e-6, "support_size": 50, **options},
         "max_iterations": 12,
         "rng": 3,
     }

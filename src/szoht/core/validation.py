@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from szoht.errors import AnswerShapeError, ParameterError, ParameterTypeError
-from szoht.types import Vector
+from szoht.types import Indices, Mask, Vector
 
 __all__ = [
     "answer_array",
@@ -24,7 +24,7 @@ __all__ = [
     "real_array",
 ]
 
-Array = TypeVar("Array", bound=np.ndarray[Any, Any])
+Array = TypeVar("Array", Vector, Indices, Mask)
 
 
 def check_integer(

@@ -136,7 +136,7 @@ def _revisions(part: Any) -> dict[str, int]:
     except EncodingError:
         found = {}
     else:
-        found = {name: revision(name)}
+        found = {part: revision(part) for part in (name, *getattr(part, "revised", ()))}
     for entry in fields(part):
         found |= _revisions(getattr(part, entry.name, None))
     return found

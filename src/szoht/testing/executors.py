@@ -56,7 +56,9 @@ def _check_equal(expected: Result, result: Result) -> None:
 
 
 def _check_outputs(executor: Executor | futures.Executor) -> None:
-    plan = AskTell(np.zeros(D), k=3, method="szoht", max_queries=60, rng=3).ask()
+    plan = AskTell(
+        np.zeros(D), k=3, method="szoht", options={"mu": 1e-6}, max_queries=60, rng=3
+    ).ask()
     config = resolve_executor(
         workers=None, executor=executor, timeout=None, retries=None, min_fraction=None
     )

@@ -1,7 +1,7 @@
 """The context through which every step of the solver measures, remembers and explains."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,7 @@ from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.structure import Structure
 from szoht.algorithms.generator import SolverContext
-from szoht.core.directions import ArrayDirections, Directions, Offsets
+from szoht.core.directions import Directions, ScaledDirections
 from szoht.core.query import Answer, Plan, Query
 from szoht.core.random import Key, Purpose
 from szoht.types import Indices, Vector
@@ -41,7 +41,7 @@ class SearchContext:
     more than what is left raises `BudgetSpentError` instead of being asked, so that what is left
     can be spent on something smaller. ``outliers`` says that single values are grossly wrong: each
     point is then asked until two values agree. ``doubts`` is how many suspicious values may still
-    be asked again to find that out.
+    be asked again to find that out. ``kinks`` counts, from the first kink on, the rounds since.
     """
 
     outer: SolverContext
@@ -60,6 +60,7 @@ class SearchContext:
     roughness_checked: bool = False
     units_equalized: bool = False
     doubts: int = 4
+    kinks: int = 0
 
     @property
     def left(self) -> float:
@@ -73,8 +74,11 @@ class SearchContext:
     @property
     def is_small(self) -> bool:
         """Whether what is left must be planned query by query."""
-        policy, k = self.policy, self.structure.degrees_of_freedom
-        return self.left < max(policy.small_budget * k, policy.small_budget_least)
+        policy, structure = self.policy, self.structure
+        rows = 0.0 if structure.waves else 2 * structure.look
+        return self.left < max(
+            policy.small_budget * structure.size, policy.small_budget_least, rows
+        )
 
     def generator(self) -> np.random.Generator:
         """Return a generator at an address that was not used before."""
@@ -101,7 +105,7 @@ class SearchContext:
         return np.array([float(answer.values[0]) for answer in answers])
 
     def point(self, z: Vector) -> Steps[EvaluatedPoint]:
-        """Measure a point that may be an answer, and remember it if it is one."""
+        """Measure a point, and remember it if it may be an answer."""
         value = yield from self.value(z)
         if self._is_suspicious(value):
             self.doubts -= 1
@@ -110,7 +114,8 @@ class SearchContext:
                 self.expect_outliers()
                 value = yield from self.value(z)
         point = EvaluatedPoint(z, value)
-        self.note(point)
+        if self.structure.contains(z):
+            self.note(point)
         return point
 
     def _is_suspicious(self, value: float) -> bool:
@@ -129,8 +134,9 @@ class SearchContext:
         objective takes a seed, f(base) is measured again with the seed of the plan.
         """
         x = self.structure.to_x(base.z)
-        scaled = _Scaled.by(directions, self.structure.unit)
-        return (yield from self._differences(x, base.value, scaled, length))
+        if self.structure.unit is not None:
+            directions = ScaledDirections(inner=directions, scale=self.structure.unit)
+        return (yield from self._differences(x, base.value, directions, length))
 
     def _differences(
         self, x: Vector, value: float, directions: Directions, length: float
@@ -178,12 +184,7 @@ class SearchContext:
     ) -> Steps[Vector]:
         """Measure ``f(base + steps_i e_i) - f(base)`` for the coordinates of ``support``."""
         x = self.structure.to_x(base.z)
-        offsets = self.structure.x_offsets(x, support, np.asarray(steps, dtype=float))
-        axes = ArrayDirections(
-            d=base.z.size,
-            indices=np.asarray(support, dtype=np.intp)[:, np.newaxis],
-            values=offsets[:, np.newaxis],
-        )
+        axes = self.structure.axes(x, support, np.asarray(steps, dtype=float))
         return (yield from self._differences(x, base.value, axes, 1.0))
 
     def note(self, point: EvaluatedPoint) -> None:
@@ -273,39 +274,3 @@ def _far(values: Vector) -> Indices:
     distance = np.abs(values - np.median(finite))
     far = np.flatnonzero(distance > FAR_OFF * np.median(distance[np.isfinite(distance)]))
     return np.asarray(far[np.argsort(-distance[far])])
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Scaled:
-    """Directions in z as directions in x = unit * z."""
-
-    inner: Directions
-    unit: Vector
-
-    @classmethod
-    def by(cls, directions: Directions, unit: Vector | None) -> Directions:
-        """Return the directions multiplied by ``unit``, which is 1 if None."""
-        return directions if unit is None else cls(inner=directions, unit=unit)
-
-    @property
-    def d(self) -> int:
-        """The dimension of the space."""
-        return self.inner.d
-
-    @property
-    def count(self) -> int:
-        """How many directions there are."""
-        return self.inner.count
-
-    @property
-    def block_rows(self) -> int:
-        """How many directions are best handed over at a time."""
-        return self.inner.block_rows
-
-    def slices(self, start: int, stop: int) -> Iterator[Offsets]:
-        """Yield the directions ``start`` to ``stop``."""
-        for indices, values in self.inner.slices(start, stop):
-            yield Offsets(indices, values * (self.unit if indices is None else self.unit[indices]))
-
-    def recycle(self, previous: Directions | None) -> None:
-        """Nothing is drawn here, so no memory is needed."""

@@ -3,6 +3,7 @@
 from szoht.algorithms.auto.integers import AutoInteger
 from szoht.algorithms.auto.path import AutoPath
 from szoht.algorithms.auto.solver import Auto
+from szoht.algorithms.auto.structures import Structured
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.szoht import szoht
 from szoht.core.algorithm import Algorithm
@@ -81,7 +82,7 @@ def auto(
     if k is None and constraint is None:
         return AutoPath(seeded=seeded, max_queries=max_queries, has_units=has_units)
     operator = pick_operator(k, constraint)
-    if isinstance(operator, Sparse | SparseBox):
+    if isinstance(operator, Structured):
         return Auto(operator=operator, seeded=seeded, max_queries=max_queries, has_units=has_units)
     return szoht(constraint=operator, sampler=sampler, d=d)
 

@@ -46,7 +46,7 @@ BELIEVED, CERTAIN = 0.5, 0.01
 SWAPPED = 0.3
 """Share of the steps of a sparse random search that change the support."""
 
-SMOOTH_TURNS = 4
+SMOOTH_TURNS = 2
 """Moves, those over supports, that are due where all restarts came back to the same value."""
 
 
@@ -87,7 +87,8 @@ class _Search:
     @property
     def few(self) -> bool:
         """Whether f depends on so few variables that no search over supports is needed."""
-        return self.found is not None and 0 < len(self.found) <= self.context.structure.size
+        structure = self.context.structure
+        return bool(self.found) and structure.count(self.pool) <= structure.size
 
     @property
     def unit(self) -> Vector:
@@ -99,19 +100,19 @@ class _Search:
 
     @property
     def look(self) -> float:
-        k, n = self.context.structure.size, self.context.structure.free.size
-        return k * (1 + math.log(max(n / k, 1)))
+        return self.context.structure.look
 
     @property
     def support(self) -> Indices:
         """The coordinates on which moves that keep the support act."""
         if self.few:
             return self.pool
-        support = self.incumbent.support
+        structure = self.context.structure
+        support = structure.active(self.incumbent.z)
         if support.size:
             return support
-        k = min(self.context.structure.size, self.pool.size)
-        return np.sort(self.context.generator().choice(self.pool, k, replace=False))
+        k = min(structure.size, self.pool.size)
+        return structure.whole(np.sort(self.context.generator().choice(self.pool, k, replace=False)))
 
     @property
     def is_far(self) -> bool:
@@ -202,7 +203,7 @@ class _Search:
         if not look.error < BELIEVED:
             return
         before = self.incumbent
-        wide = np.union1d(before.support, look.order[: 2 * k])
+        wide = context.structure.whole(np.union1d(before.support, look.order[: 2 * k]))
         if wide.size == before.support.size:  # long probes, too, are explained by the support
             self.certified = look.error < CERTAIN
             return
@@ -245,7 +246,7 @@ class _Search:
         self.scores[order[: 2 * k]] = np.maximum(self.scores[order[: 2 * k]], 0.5)
         context.explain(f"all axes tried by long steps: best are {best}.")
         if here.z.any() and best.size:
-            yield from self.extend(np.union1d(here.support, best))
+            yield from self.extend(context.structure.whole(np.union1d(here.support, best)))
         d = context.structure.free.size
         if d > 4 * self.look and here.z.any():
             return
@@ -288,26 +289,34 @@ class _Search:
 
     def extend(self, wide: Indices) -> Steps[None]:
         """Solve on more than k coordinates and drop those whose loss costs least, as measured."""
-        k = self.context.structure.size
-        start = self.incumbent
+        structure, start = self.context.structure, self.incumbent
+        k = structure.size
         here = yield from self.solve(wide, start, 30 * wide.size, smallest=1e-3)
-        while np.count_nonzero(here.z) > k:
-            support = here.support
-            changes = yield from self.context.axis_differences(here, support, -here.z[support])
-            changes = np.where(np.isfinite(changes), changes, math.inf)
-            count = max(1, (support.size - k + 1) // 2)
-            out = support[np.argsort(changes, kind="stable")[:count]]
-            z = here.z.copy()
-            z[out] = 0.0
+        while len(atoms := structure.atoms(structure.active(here.z))) > k:
+            changes = yield from self.losses(here, atoms)
+            count = max(1, (len(atoms) - k + 1) // 2)
+            out = [atoms[i] for i in np.argsort(changes, kind="stable")[:count]]
+            z = structure.without(here.z, np.concatenate(out))
             here = EvaluatedPoint(z, (yield from self.context.value(z)))
             if math.isnan(here.value):
                 return
-            if self.context.structure.contains(z):
+            if structure.contains(z):
                 self.context.note(here)
-            left = here.support
+            left = structure.active(here.z)
             if left.size:
-                allowance = 10 * left.size if left.size > k else 30 * k
+                n = structure.count(left)
+                allowance = 10 * left.size if n > k else 30 * structure.degrees_of_freedom
                 here = yield from self.solve(left, here, allowance, 0.5, smallest=1e-3)
+
+    def losses(self, here: EvaluatedPoint, atoms: list[Indices]) -> Steps[Vector]:
+        """Measure by how much f rises without each of some atoms."""
+        support, structure = np.concatenate(atoms), self.context.structure
+        if support.size == len(atoms):
+            changes = yield from self.context.axis_differences(here, support, -here.z[support])
+        else:
+            points = [structure.without(here.z, atom) for atom in atoms]
+            changes = (yield from self.context.values(points)) - here.value
+        return np.where(np.isfinite(changes), changes, math.inf)
 
     # -- moves on the support
 
@@ -346,7 +355,7 @@ class _Search:
     def hop(self) -> Steps[None]:
         """Basin hopping: perturb all or about one coordinate, pattern search from there."""
         context, support = self.context, self.support
-        generator, unit, n = context.generator(), self.unit[self.support], self.support.size
+        generator, unit, n = context.generator(), self.unit[support], support.size
         length = 10 ** generator.uniform(-2, 0.5)
         moved = generator.random(n) < (1.0 if generator.integers(2) else 1.5 / n)
         moved[generator.integers(n)] = True
@@ -367,7 +376,7 @@ class _Search:
     def newton(self) -> Steps[None]:
         """BFGS from a perturbed point."""
         context, support = self.context, self.support
-        generator, n = context.generator(), self.support.size
+        generator, n = context.generator(), support.size
         face = self.face(support, self.slice())
         length = 10 ** generator.uniform(-2, 0.3)
         y = self.incumbent.z[support] + length * self.unit[support] * generator.standard_normal(n)
@@ -409,13 +418,15 @@ class _Search:
     def _converged(self) -> bool:
         assert self.population is not None, "checked before"  # noqa: S101
         spread = np.ptp(self.population.points, axis=0)
-        return bool((spread <= 1e-6 * self.unit[self.support]).all())
+        return bool((spread <= 1e-6 * self.unit[list(self.population_key)]).all())
 
     # -- moves over supports
 
     def random_support(self, size: int, without: Indices | None = None) -> Indices:
         """Draw coordinates, those that looks have named more often."""
         pool = self.pool if without is None else np.setdiff1d(self.pool, without)
+        if not pool.size:
+            return pool
         weights = 0.05 + self.scores[pool]
         slopes = self.state.slopes
         if slopes is not None and np.abs(slopes.values[pool]).max(initial=0.0) > 0:
@@ -425,12 +436,12 @@ class _Search:
         chosen = self.context.generator().choice(
             pool, size, replace=False, p=weights / weights.sum()
         )
-        return np.sort(chosen)
+        return self.context.structure.whole(np.sort(chosen))
 
     def join(self) -> Steps[None]:
         """Let some random coordinates join, solve, prune."""
         k = self.context.structure.size
-        here = self.incumbent.support
+        here = self.context.structure.active(self.incumbent.z)
         count = int(self.context.generator().integers(1, k + 1))
         new = self.random_support(count, here)
         if new.size:
@@ -440,17 +451,17 @@ class _Search:
         """One coordinate leaves, the cheapest as measured or a random one; a random one enters."""
         context, generator = self.context, self.context.generator()
         here = self.incumbent
-        support = here.support
-        if not support.size:
+        support = context.structure.active(here.z)
+        atoms = context.structure.atoms(support)
+        if not atoms:
             return
-        out = int(generator.choice(support))
+        out = int(generator.choice(len(atoms)))
         if generator.integers(2):
-            changes = yield from context.axis_differences(here, support, -here.z[support])
-            out = int(support[np.argmin(np.where(np.isfinite(changes), changes, math.inf))])
+            out = int(np.argmin((yield from self.losses(here, atoms))))
         new = self.random_support(1, support)
         if not new.size:
             return
-        left = np.union1d(np.setdiff1d(support, [out]), new)
+        left = np.union1d(np.setdiff1d(support, atoms[out]), new)
         face = self.face(left, self.slice())
         y = here.z[left]
         start = yield from face.at(y)
@@ -464,9 +475,10 @@ class _Search:
         while context.spent < stop:
             z = here.z.copy()
             support = np.flatnonzero(z)
-            if generator.random() < SWAPPED or support.size < structure.size:
-                if support.size >= structure.size:
-                    z[generator.choice(support)] = 0.0
+            full = structure.count(support) >= structure.size
+            if generator.random() < SWAPPED or not full:
+                if full:
+                    z[structure.whole(generator.choice(support, 1))] = 0.0
                 i = int(generator.choice(self.pool))
                 z[i] = self.unit[i] * generator.standard_normal()
             else:
@@ -544,17 +556,21 @@ def search_globally(context: SearchContext, state: SearchState) -> Steps[None]:
     yield from search.screen_variables()
     d = context.structure.free.size
     budget = math.inf if context.budget is None else context.budget
+    if not search.few and search.pool.size > 4 * search.look:
+        yield from search.look_far(1.0)
+    if search.gained:
+        yield from search.polish()
+        yield from search.classify()  # tells how much patience is due
     if not search.few:
-        if search.pool.size > 4 * search.look:
-            yield from search.look_far(1.0)
         affordable = 2 * d <= max(12 * search.look, search.patience / 3 if search.gained else 0)
         if not search.certified and (affordable or (not search.gained and 2 * d <= 0.1 * budget)):
             yield from search.scan_axes()
         if state.noise.stepwise:
             yield from search.descend_far()
-    yield from search.polish()
-    if search.gained:
-        yield from search.classify()
+    if search.landscape is Landscape.UNKNOWN:
+        yield from search.polish()
+        if search.gained:
+            yield from search.classify()
     if search.certified and search.landscape is Landscape.SMOOTH:
         _end(search, Ending.CONVERGED)
         return

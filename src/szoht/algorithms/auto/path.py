@@ -93,6 +93,7 @@ class AutoPath(GeneratorAlgorithm):
         if math.isnan(start.value):
             return
         search.first_value = start.value
+        search.note(start)
         try:
             noise = yield from estimate_noise(search, start)
             start, noise = yield from find_units(search, start, noise)
@@ -153,10 +154,9 @@ def _start(context: SearchContext, point: EvaluatedPoint) -> Steps[EvaluatedPoin
     """Return the point if it has few enough non-zeros, else the largest of them, measured."""
     if context.structure.contains(point.z):
         return point
-    z = np.zeros_like(point.z)
-    kept = context.structure.prune(point.z, None, context.structure.size)
-    z[kept] = point.z[kept]
-    return (yield from context.point(z))
+    return (
+        yield from context.point(context.structure.prune(point.z, None, context.structure.size))
+    )
 
 
 def _down(context: SearchContext, state: SearchState) -> Steps[None]:

@@ -3,8 +3,6 @@
 import math
 from dataclasses import replace
 
-import numpy as np
-
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.moves.base import Move
 from szoht.algorithms.auto.moves.extend import ExtendAndPrune
@@ -12,7 +10,7 @@ from szoht.algorithms.auto.moves.join import JoinAndPrune
 from szoht.algorithms.auto.moves.perturb import PerturbSupport
 from szoht.algorithms.auto.moves.swap import Swap
 from szoht.algorithms.auto.noise import check_roughness
-from szoht.algorithms.auto.records import Steps
+from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.algorithms.auto.sensing import Gradient, sense
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.units import equalize_units
@@ -37,8 +35,9 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
     """Run rounds { sense -> propose -> solve -> accept } until they gain nothing more."""
     state = replace(state, stalled=0, gain_share=gain_share)
     coarse = gain_share > context.policy.gain_share
-    favorite = 0
+    favorite, noise = 0, state.noise
     while state.stalled < context.policy.stalled_rounds:
+        state = replace(state, noise=_in_turn(context, noise))
         slopes, memory = yield from sense(
             context,
             state.point,
@@ -53,9 +52,9 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
         state = yield from equalize_units(context, state)
         short = state.noise.axis_step < context.policy.long_difference
         if short and memory.gradient is not Gradient.SPARSE:
-            noise = yield from check_roughness(context, state.point, state.noise)
-            if not noise.exact:
-                return replace(state, noise=noise)
+            found = yield from check_roughness(context, state.point, noise)
+            if not found.exact:
+                return replace(state, noise=found)
         before = state
         moves = _moves(context, state)
         for i in sorted(range(len(moves)), key=lambda i: (i != favorite, i)):
@@ -70,21 +69,29 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
         context.accept(state.point)
         gained = before.gains(state.point)
         if short and not gained:
-            noise = yield from check_roughness(context, before.point, state.noise)
+            found = yield from check_roughness(context, before.point, noise)
             # kinks look like noise at one length; but then slopes have led somewhere before
             gain = context.first_value - state.point.value
-            if not noise.exact and gain <= 100 * noise.sigma:
-                return replace(state, noise=noise)
+            if not found.exact and gain <= 100 * found.sigma:
+                return replace(state, noise=found)
         if not gained and (state.exact or (state.trusted and coarse) or _is_spent(context)):
             break
         state = replace(state, stalled=0 if gained else state.stalled + 1)
-    return state
+    return replace(state, noise=noise)
+
+
+def _in_turn(context: SearchContext, noise: NoiseModel) -> NoiseModel:
+    """Return short and long differences in turn where f has kinks: short ones see one side only."""
+    if not context.kinks:
+        return noise
+    context.kinks += 1
+    long = max(noise.axis_step, context.policy.flat_step)
+    return replace(noise, axis_step=long) if context.kinks % 2 else noise
 
 
 def _is_spent(context: SearchContext) -> bool:
     """Tell whether slopes have had their chance: f is then compared over longer distances."""
-    k, n = context.structure.degrees_of_freedom, context.structure.free.size
-    look = k * (1 + math.log(max(n / k, 1)))
+    look, n = context.structure.look, context.structure.free.size
     budget = math.inf if context.budget is None else context.budget
     axes = 1.5 * n if n <= 0.05 * budget else 0.0
     policy = context.policy
@@ -94,7 +101,8 @@ def _is_spent(context: SearchContext) -> bool:
 
 def _moves(context: SearchContext, state: SearchState) -> tuple[Move, ...]:
     """Return the moves that make sense here, the cheapest first."""
-    full = np.count_nonzero(state.point.z) >= context.structure.size
+    structure = context.structure
+    full = structure.count(structure.active(state.point.z)) >= structure.size
     return MOVES if full and state.trusted else MOVES[:1]
 
 

@@ -16,8 +16,8 @@ from szoht.algorithms.auto.moves.line_probe import line_probe
 from szoht.algorithms.auto.records import Confidence, EvaluatedPoint, NoiseModel, Slopes, Steps
 from szoht.estimators.sensing import (
     FourierRows,
-    HadamardRows,
     Measurements,
+    Recovery,
     RowSlice,
     matching_pursuit,
     prony,
@@ -72,27 +72,28 @@ class _Round:
         memory: SensingMemory,
         softness: float,
     ) -> None:
-        self.context, self.point, self.noise, self.memory = context, point, noise, memory
+        self.context, self.point, self.memory = context, point, memory
         self.softness = softness
         self.structure, self.policy = context.structure, context.policy
+        self.noise = self.structure.along_rows(noise)
         self.free = self.structure.free
-        width = (self.structure.high - self.structure.low)[self.free]
+        self.support = self.structure.active(point.z)
         # rows go this far both ways from a base inside the bounds
-        self.longest = 0.45 * float(width.min(initial=math.inf))
-        self.step = min(noise.row_step, self.longest)
+        self.longest = self.structure.longest_row
+        self.step = min(self.noise.row_step, self.longest)
         self.base: EvaluatedPoint | None = None
         self.start = context.spent
-        d = point.z.size
-        self.signs = HadamardRows(key=context.key(), d=d, free=self.free)
+        self.signs = self.structure.rows(context.key(), self.free)
         self.signs_used = 0
         self.measured = Measurements()
+        self.look = self.structure.look
         k = self.structure.degrees_of_freedom
-        self.look = k * (1 + math.log(max(self.free.size / k, 1)))
+        self.unstructured = k * (1 + math.log(max(self.free.size / k, 1)))
 
     def restrict(self, free: Indices) -> None:
         """Leave all other coordinates alone in this round."""
         self.free = free
-        self.signs = HadamardRows(key=self.context.key(), d=self.point.z.size, free=free)
+        self.signs = self.structure.rows(self.context.key(), free)
 
     @property
     def cost(self) -> int:
@@ -123,8 +124,7 @@ class _Round:
         """Add rows of signs to the measurements."""
         while count > 0:
             if self.signs_used >= self.signs.available:
-                key = self.context.key()
-                self.signs = HadamardRows(key=key, d=self.point.z.size, free=self.free)
+                self.signs = self.structure.rows(self.context.key(), self.free)
                 self.signs_used = 0
             some = min(count, self.signs.available - self.signs_used)
             rows = RowSlice(rows=self.signs, start=self.signs_used, count=some)
@@ -165,7 +165,7 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
     sensing = _Round(context, point, noise, memory, softness)
     policy, n = context.policy, sensing.free.size
     most = math.ceil(policy.rows_filter * sensing.look * 2**stalled)
-    affordable = n <= policy.dense_factor * most
+    affordable = n <= policy.dense_factor * max(most, policy.rows_filter * sensing.unstructured)
     few_axes = policy.axes_factor * policy.rows_first * sensing.look >= n
     if not context.is_small and (
         few_axes
@@ -177,7 +177,8 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
         yield from sensing.more_signs(most)
         return (yield from _filtered(sensing))
     if context.is_small:
-        return (yield from _few_rows(sensing))
+        few = _few_waves if sensing.structure.waves else _few_signs
+        return (yield from few(sensing))
     yield from sensing.more_signs(policy.checks)
     if sensing.vanishes and not (yield from sensing.lengthen()):
         return _flat(sensing)
@@ -185,7 +186,7 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
         return _flat(sensing)
     if (yield from _is_even(sensing)):
         return _flat(sensing)
-    found = yield from _by_prony(sensing)
+    found = (yield from _by_prony(sensing)) if sensing.structure.waves else None
     if found is None:
         enough = policy.rows_most * sensing.look
         found = yield from _by_pursuit(sensing, min(enough, n / 2) if affordable else enough)
@@ -198,7 +199,7 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
     return (yield from _filtered(sensing))
 
 
-def _few_rows(sensing: _Round) -> Steps[tuple[Slopes, SensingMemory]]:
+def _few_waves(sensing: _Round) -> Steps[tuple[Slopes, SensingMemory]]:
     """Spend most of a small budget on waves; on part of the coordinates if they are too few."""
     context, k = sensing.context, sensing.structure.degrees_of_freedom
     moved = not np.array_equal(
@@ -234,7 +235,20 @@ def _few_rows(sensing: _Round) -> Steps[tuple[Slopes, SensingMemory]]:
     guess = matching_pursuit(sensing.measured, most, held_out=0)
     if not guess.support.size:
         return _flat(sensing)
-    return _judged(sensing, _recovered(sensing, guess.support, guess.slopes))
+    return _judged(sensing, _recovered(sensing, guess))
+
+
+def _few_signs(sensing: _Round) -> Steps[tuple[Slopes, SensingMemory]]:
+    """Spend most of a small budget on signs, and believe what explains them best."""
+    left = int(sensing.context.left)
+    rows = min(left - max(3, left // 4), math.ceil(sensing.policy.rows_most * sensing.look))
+    if rows <= 1:
+        return _flat(sensing)
+    yield from sensing.more_signs(rows)
+    guess = sensing.structure.recover(sensing.measured, sensing.support, held_out=0, noise=0.0)
+    if not guess.support.size:
+        return _flat(sensing)
+    return _judged(sensing, _recovered(sensing, guess))
 
 
 def _is_worthless(sensing: _Round) -> bool:
@@ -311,8 +325,8 @@ def _confirmed(
         found = _least_squares(measured, guess.support, n_checks)
     if found is None or found[1] > policy.prony_error:
         return None
-    slopes, _, support = found
-    return _recovered(sensing, support, slopes)
+    slopes, error, support = found
+    return _recovered(sensing, Recovery(support, slopes, error))
 
 
 def _least_squares(
@@ -343,19 +357,15 @@ def _least_squares(
 
 def _by_pursuit(sensing: _Round, enough: float) -> Steps[Slopes | None]:
     """Measure along more signs until few coordinates explain them, at most ``enough`` of them."""
-    policy, k = sensing.policy, sensing.structure.degrees_of_freedom
+    policy, waves = sensing.policy, sensing.structure.waves
     yield from sensing.more_signs(
         math.ceil(policy.rows_first * sensing.look) - sensing.measured.size
     )
     while True:
         measured = sensing.measured
-        held = max(4, measured.size // 6)
-        recovery = matching_pursuit(
-            measured,
-            2 * k,
-            held_out=held,
-            noise=sensing.slope_noise,
-            per_pass=max(1, k // 8),
+        held = max(4, measured.size // 6) if waves else 4
+        recovery = sensing.structure.recover(
+            measured, sensing.support, held_out=held, noise=sensing.slope_noise
         )
         explained = (sensing.rounding / sensing.step) ** 2 * (held + 2 * math.sqrt(2 * held))
         miss = (recovery.error * recovery.size) ** 2
@@ -364,24 +374,23 @@ def _by_pursuit(sensing: _Round, enough: float) -> Steps[Slopes | None]:
                 f"{measured.size} measurements: few coordinates explain the slopes (held-out error "
                 f"{recovery.error:.1e})."
             )
-            return _recovered(sensing, recovery.support, recovery.slopes)
+            return _recovered(sensing, recovery)
         yield from line_probe(sensing.context, sensing.point, measured.correlate(measured.centered))
         if measured.size >= enough:
             return None
-        yield from sensing.more_signs(max(4, measured.size // 3))
+        yield from sensing.more_signs(max(4, measured.size // (3 if waves else 5)))
 
 
-def _recovered(sensing: _Round, support: Indices, slopes: Vector) -> Slopes:
-    values = np.zeros(sensing.point.z.size)
-    values[support] = slopes
-    candidates = support[np.argsort(-np.abs(slopes), kind="stable")]
+def _recovered(sensing: _Round, recovery: Recovery) -> Slopes:
+    values, candidates = sensing.structure.slopes(sensing.point.z, recovery)
     return Slopes(values, candidates, Confidence.RECOVERED, sensing.cost)
 
 
 def _judged(sensing: _Round, slopes: Slopes) -> tuple[Slopes, SensingMemory]:
     """Compare recovered slopes with the largest that were seen."""
     memory = replace(sensing.memory, gradient=Gradient.SPARSE)
-    return _weighed(sensing, slopes, memory, float(np.linalg.norm(slopes.values)))
+    size = float(np.linalg.norm(slopes.values[slopes.candidates]))
+    return _weighed(sensing, slopes, memory, size)
 
 
 def _weighed(
@@ -419,15 +428,14 @@ def _all_axes(sensing: _Round) -> Steps[tuple[Slopes, SensingMemory]]:
             yield from line_probe(context, point, values)
             values[second] = yield from axis_slopes(context, point, second, sensing.noise)
     yield from line_probe(context, point, values)
-    support = point.support
-    candidates = context.structure.head(values, 2 * context.structure.size, support)
+    candidates = context.structure.head(values, 2 * context.structure.size, sensing.support)
     context.explain(f"{sensing.cost} queries: slopes along all {free.size} axes.")
-    outside = values.copy()
-    outside[support] = 0.0
+    outside = context.structure.promise(values)
+    outside[sensing.support] = 0.0
     slopes = Slopes(values, candidates, Confidence.EXACT, sensing.cost)
     sensing.step = sensing.noise.axis_step
     memory = sensing.memory
-    return _weighed(sensing, slopes, memory, float(np.abs(outside).max(initial=0.0)))
+    return _weighed(sensing, slopes, memory, float(outside.max(initial=0.0)))
 
 
 def _completed(sensing: _Round, values: Vector) -> Steps[None]:
@@ -439,7 +447,7 @@ def _completed(sensing: _Round, values: Vector) -> Steps[None]:
     """
     context, point, measured = sensing.context, sensing.point, sensing.measured
     seen = np.abs(measured.correlate(measured.centered))[sensing.free]
-    seen[np.isin(sensing.free, point.support)] = np.inf
+    seen[np.isin(sensing.free, sensing.support)] = np.inf
     order = np.argsort(seen, kind="stable")
     # fewer unknowns than equations, which are then well posed
     rest, known = (
@@ -460,7 +468,7 @@ def _filtered(sensing: _Round) -> Steps[tuple[Slopes, SensingMemory]]:
     What those in front explain is taken out of the measurements, which makes the others clearer.
     """
     context, point, structure = sensing.context, sensing.point, sensing.structure
-    known, slopes = point.support, np.empty(0)
+    known, slopes = sensing.support, np.empty(0)
     if known.size:
         slopes = yield from axis_slopes(context, point, known, sensing.noise)
     for _ in range(2):
@@ -471,7 +479,7 @@ def _filtered(sensing: _Round) -> Steps[tuple[Slopes, SensingMemory]]:
     matched = _match(sensing, known, slopes)
     values = matched.slopes
     values[known] = slopes
-    candidates = structure.head(values, 2 * structure.size, point.support)
+    candidates = structure.head(values, 2 * structure.size, sensing.support)
     context.explain(
         f"{sensing.cost} queries: the gradient is not sparse; the {candidates.size} coordinates "
         "that stand out most are tried."

@@ -14,11 +14,10 @@ from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.samples import first_size, part, sizes
 from szoht.algorithms.auto.schedule import descend, search_supports
 from szoht.algorithms.auto.state import SearchState
-from szoht.algorithms.auto.structures import structure_of
+from szoht.algorithms.auto.structures import Coordinates, Structured, structure_of
 from szoht.algorithms.auto.units import find_units
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Ending
-from szoht.operators import Sparse, SparseBox
 from szoht.types import Sample
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ SUBSAMPLE_GAIN_SHARE = 0.03
 class Auto(GeneratorAlgorithm):
     """Sparse minimization that needs no parameter but the constraint. See `auto`."""
 
-    operator: Sparse | SparseBox
+    operator: Structured
     seeded: bool = False
     max_queries: int | None = None
     policy: Policy | None = None
@@ -54,15 +53,15 @@ class Auto(GeneratorAlgorithm):
         yield from solve(search)
 
 
-def begin(
-    outer: SolverContext, operator: Sparse | SparseBox, solver: "Auto | AutoPath"
-) -> SearchContext:
+def begin(outer: SolverContext, operator: Structured, solver: "Auto | AutoPath") -> SearchContext:
     """Return the context of a run."""
     outer.seeded = solver.seeded
     structure = structure_of(operator, outer.x.size)
+    if solver.has_units and isinstance(structure, Coordinates):
+        structure = replace(structure, has_units=True)
     return SearchContext(
         outer=outer,
-        structure=replace(structure, has_units=True) if solver.has_units else structure,
+        structure=structure,
         policy=solver.policy or Policy(),
         budget=solver.max_queries,
     )

@@ -69,13 +69,14 @@ class SearchState:
             return None
         return self.curvature.transfer(support)
 
-    def known_slopes(self, support: Indices) -> Vector | None:
+    def known_slopes(self, context: SearchContext, support: Indices) -> Vector | None:
         """Return the slopes on ``support`` if all of them were measured or recovered there."""
         slopes = self.slopes
         if slopes is None or self.flat:
             return None
         if slopes.confidence is Confidence.RECOVERED:
-            known = np.isin(self.point.support, slopes.candidates).all()
+            current = context.structure.active(self.point.z)
+            known = np.isin(current, slopes.candidates).all()
             return np.asarray(slopes.values[support]) if known else None
         return np.asarray(slopes.values[support])
 
@@ -83,7 +84,8 @@ class SearchState:
         """Return the coordinates of the ``count`` steepest atoms outside the support."""
         if self.slopes is None:
             return np.empty(0, dtype=np.intp)
-        return context.structure.head(self.slopes.values, count, self.point.support)
+        structure = context.structure
+        return structure.head(self.slopes.values, count, structure.active(self.point.z))
 
     @property
     def softness(self) -> float:

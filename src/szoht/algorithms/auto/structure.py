@@ -2,17 +2,23 @@
 
 from typing import Protocol
 
-from szoht.algorithms.auto.records import Curvature
+from szoht.algorithms.auto.records import Curvature, NoiseModel
+from szoht.core.directions import Directions
+from szoht.core.random import Key
+from szoht.estimators.sensing import Measurements, Recovery, Rows
 from szoht.types import Indices, Vector
 
 __all__ = ["Structure"]
 
 
 class Structure(Protocol):
-    """A constraint, in the solver's coordinates ``z = x / unit``.
+    """A constraint, in the solver's coordinates z, each of which stands for the point ``to_x(z)``.
 
-    ``unit`` is None where z is x. ``low`` and ``high`` are bounds on z, infinite where there are
-    none; ``has_units`` says that all units are known (finite bounds, or given units).
+    A point of the set is made of at most ``size`` atoms: coordinates, groups of coordinates,
+    vertices of a simplex. The solver handles them as sorted coordinates. ``low`` and ``high`` are
+    bounds on z, infinite where there are none; ``has_units`` says that one unit of z is a natural
+    change (finite bounds, or given units). ``unit``, None where it is one, is what one unit of z
+    is in x. `szoht.testing.check_structure` checks an implementation.
     """
 
     @property
@@ -52,31 +58,45 @@ class Structure(Protocol):
 
     @property
     def degrees_of_freedom(self) -> int:
-        """How many numbers describe a point of the set: sets the number of probes."""
+        """How many numbers describe a point of the set."""
         ...
 
+    @property
+    def look(self) -> float:
+        """The order of the number of rows that tell which atoms matter."""
+        ...
+
+    @property
+    def sums_to_one(self) -> bool:
+        """Whether points are weights: coordinates change at the expense of each other."""
+        ...
+
+    @property
+    def waves(self) -> bool:
+        """Whether atoms are single coordinates, which few waves locate (Prony's method)."""
+        ...
+
+    @property
+    def longest_row(self) -> float:
+        """The longest differences that fit along rows, both ways from a base."""
+        ...
+
+    # points
+
     def to_x(self, z: Vector) -> Vector:
-        """Return the user's point, inside the user's bounds whatever rounding does."""
+        """Return the user's point, in the user's bounds whatever ``z`` is and rounding does."""
         ...
 
     def to_z(self, x: Vector) -> Vector:
         """Return the solver's point."""
         ...
 
-    def x_offsets(self, x: Vector, support: Indices, steps: Vector) -> Vector:
-        """Return steps along axes of z as offsets from ``x`` that stay inside after rounding."""
-        ...
-
     def clip(self, z: Vector) -> Vector:
-        """Return the nearest point within the bounds."""
+        """Return a point within the bounds that stands for the same x, or the nearest one."""
         ...
 
     def contains(self, z: Vector) -> bool:
         """Tell whether ``z`` may be an answer."""
-        ...
-
-    def base(self, z: Vector, length: float) -> Vector:
-        """Return the nearest point from which ``length * u`` stays inside for all |u_i| <= 1."""
         ...
 
     def rescaled(self, scale: float | Vector) -> "Structure":
@@ -87,10 +107,72 @@ class Structure(Protocol):
         """Return the same set with another number of atoms."""
         ...
 
+    # probes
+
+    def axes(self, x: Vector, support: Indices, steps: Vector) -> Directions:
+        """Return what steps along axes of z add to the user's point ``x``, inside the bounds."""
+        ...
+
+    def line(self, z: Vector, signs: Vector, length: float) -> Vector:
+        """Return a dense direction v, made of random signs, such that z + t v is inside, t <= length."""
+        ...
+
+    def base(self, z: Vector, length: float) -> Vector:
+        """Return the nearest point from which ``length`` times any row stays inside."""
+        ...
+
+    def rows(self, key: Key, free: Indices) -> Rows:
+        """Return rows of signs over some of the coordinates."""
+        ...
+
+    def along_rows(self, noise: NoiseModel) -> NoiseModel:
+        """Return what the noise test says about differences along rows."""
+        ...
+
+    def recover(
+        self, measured: Measurements, start: Indices, *, held_out: int, noise: float
+    ) -> Recovery:
+        """Find few atoms, those of ``start`` among them, that explain slopes along rows."""
+        ...
+
+    def slopes(self, z: Vector, recovery: Recovery) -> tuple[Vector, Indices]:
+        """Return all slopes, and the coordinates that recovery points out, the best first."""
+        ...
+
+    # atoms
+
+    def active(self, z: Vector) -> Indices:
+        """Return all coordinates of the atoms of ``z``."""
+        ...
+
+    def whole(self, coordinates: Indices) -> Indices:
+        """Return all coordinates of the atoms that have one among ``coordinates``, sorted."""
+        ...
+
+    def atoms(self, coordinates: Indices) -> list[Indices]:
+        """Return the coordinates of each of these atoms, in the order of their first ones."""
+        ...
+
+    def count(self, coordinates: Indices) -> int:
+        """Return how many atoms these are."""
+        ...
+
+    def promise(self, slopes: Vector) -> Vector:
+        """Return what each coordinate promises: its slope downhill, zero if that leads outside."""
+        ...
+
     def head(self, slopes: Vector, size: int, without: Indices) -> Indices:
         """Return the coordinates of the ``size`` best atoms, some coordinates left out."""
         ...
 
-    def prune(self, z: Vector, curvature: Curvature | None, size: int) -> Indices:
-        """Return the coordinates of the ``size`` atoms of ``z`` whose loss would cost most."""
+    def importance(self, z: Vector, atoms: list[Indices], curvature: Curvature | None) -> Vector:
+        """Return what dropping each of some atoms of ``z`` would cost."""
+        ...
+
+    def prune(self, z: Vector, curvature: Curvature | None, size: int) -> Vector:
+        """Return the point without all but the ``size`` atoms whose loss would cost most."""
+        ...
+
+    def without(self, z: Vector, coordinates: Indices) -> Vector:
+        """Return the point without some coordinates."""
         ...

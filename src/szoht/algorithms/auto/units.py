@@ -9,9 +9,9 @@ import numpy as np
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.curvatures import axis_curvatures
 from szoht.algorithms.auto.noise import estimate_noise
-from szoht.algorithms.auto.noise_test import LINE_STEPS
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.state import SearchState
+from szoht.estimators.sensing.noise_test import LINE_STEPS
 from szoht.types import Vector
 
 __all__ = ["equalize_units", "find_units"]

@@ -1,6 +1,7 @@
 """Recovery of a sparse gradient: Prony's method on waves, matching pursuit on any rows."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,10 +9,14 @@ import numpy as np
 from szoht.estimators.sensing.rows import FourierRows, Measurements
 from szoht.types import Indices, Vector
 
-__all__ = ["Recovery", "matching_pursuit", "prony"]
+__all__ = ["Recovery", "group_pursuit", "matching_pursuit", "prony"]
 
 RESIDUAL = 1e-3
 """Pursuit stops when it explains the measurements that it may use up to this share."""
+
+
+SHORTLIST = 16
+"""Groups whose columns are made orthogonal to compare them, per group that may be found."""
 
 
 class Recovery(NamedTuple):
@@ -76,13 +81,15 @@ def matching_pursuit(
     noise: float = 0.0,
     per_pass: int = 1,
     among: Indices | None = None,
+    start: Indices | None = None,
 ) -> Recovery:
     """Find at most ``most`` coordinates that explain the slopes, the last ``held_out`` left out.
 
     Orthogonal matching pursuit (Pati, Rezaiifar, Krishnaprasad 1993), or with several coordinates
     ``per_pass`` its generalized form (Wang, Kwon, Shim 2012). What all measurements have in
     common (curvature, or a kink such as that of ||x||_1) is fitted along. ``noise`` is the
-    standard deviation of a slope; the pursuit is confined to ``among``, if given.
+    standard deviation of a slope; the pursuit is confined to ``among``, if given, and begins with
+    ``start``.
     """
     y = measurements.slopes
     used = max(1, y.size - held_out)
@@ -95,6 +102,24 @@ def matching_pursuit(
     enough = max(RESIDUAL * float(np.linalg.norm(residual)), noise * math.sqrt(used))
     candidates = None if among is None else measurements.columns(among)[:used]
     support: list[int] = []
+
+    def add(chosen: Indices) -> None:
+        nonlocal residual
+        columns = measurements.columns(chosen)[:used]
+        for i, column in zip(chosen, columns.T, strict=True):
+            found = 1 + len(support)
+            vector = column.copy()
+            for _ in range(2):  # Gram-Schmidt, twice for the sake of rounding
+                vector -= (basis[:found] @ vector) @ basis[:found]
+            norm = float(np.linalg.norm(vector))
+            if norm <= 1e-9 * math.sqrt(used):
+                continue
+            basis[found] = vector / norm
+            residual = residual - (basis[found] @ residual) * basis[found]
+            support.append(int(i))
+
+    if start is not None and start.size:
+        add(start[:most])
     while len(support) < most and np.linalg.norm(residual) > enough:
         if candidates is None:
             weights[:used] = residual
@@ -110,20 +135,71 @@ def matching_pursuit(
         best = best[scores[best] > 0]
         if best.size == 0:
             break
-        chosen = best if among is None else among[best]
-        columns = measurements.columns(chosen)[:used]
-        for i, column in zip(chosen, columns.T, strict=True):
-            found = 1 + len(support)
-            vector = column.copy()
-            for _ in range(2):  # Gram-Schmidt, twice for the sake of rounding
-                vector -= (basis[:found] @ vector) @ basis[:found]
-            norm = float(np.linalg.norm(vector))
-            if norm <= 1e-9 * math.sqrt(used):
-                continue
-            basis[found] = vector / norm
-            residual = residual - (basis[found] @ residual) * basis[found]
-            support.append(int(i))
+        before = len(support)
+        add(best if among is None else among[best])
+        if len(support) == before:  # columns that depend on those before explain nothing more
+            break
     return _fitted(measurements, np.array(support, dtype=np.intp), used)
+
+
+def group_pursuit(
+    measurements: Measurements,
+    groups: Sequence[Indices],
+    most: int,
+    *,
+    held_out: int,
+    noise: float = 0.0,
+) -> Recovery:
+    """Find at most ``most`` of some disjoint groups of coordinates that explain the slopes.
+
+    Group orthogonal matching pursuit (Lozano, Swirszcz, Abe 2009): the next group is the one whose
+    columns explain most of the residual, beyond what as many random columns would. A group with
+    more coordinates than there are measurements explains everything, and is left out.
+    """
+    y = measurements.slopes
+    used = max(1, y.size - held_out)
+    weights = np.zeros(y.size)
+    common = measurements.common[:used]
+    basis = common[:, np.newaxis] / np.linalg.norm(common)
+    residual = y[:used] - basis @ (basis.T @ y[:used])
+    enough = max(RESIDUAL * float(np.linalg.norm(residual)), noise * math.sqrt(used))
+    sizes = np.array([group.size for group in groups])
+    label = np.repeat(np.arange(sizes.size), sizes)
+    coordinates = np.concatenate(groups)
+    open_groups = sizes > 0
+    support: list[Indices] = []
+    while len(support) < most and float(np.linalg.norm(residual)) > enough:
+        weights[:used] = residual
+        open_groups &= sizes + basis.shape[1] < used
+        energies = np.bincount(label, measurements.correlate(weights)[coordinates] ** 2)
+        excess = _excess(energies / used, sizes, residual)
+        shortlist = np.argsort(-np.where(open_groups, excess, -np.inf), kind="stable")
+        shortlist = shortlist[: min(SHORTLIST * most, int(open_groups.sum()))]
+        if not shortlist.size:
+            break
+        bases = [_orthogonal(measurements.columns(groups[g])[:used], basis) for g in shortlist]
+        explained = np.array([float(((residual @ q) ** 2).sum()) for q in bases])
+        best = int(np.argmax(_excess(explained, sizes[shortlist], residual)))
+        basis = np.column_stack([basis, bases[best]])
+        residual = residual - bases[best] @ (bases[best].T @ residual)
+        open_groups[shortlist[best]] = False
+        support.append(groups[shortlist[best]])
+    found = np.concatenate(support) if support else np.empty(0, dtype=np.intp)
+    return _fitted(measurements, found, used)
+
+
+def _excess(explained: Vector, sizes: Indices, residual: Vector) -> Vector:
+    """Return by how many standard deviations groups explain more than random columns would."""
+    share = explained * (residual.size / max(float(residual @ residual), 1e-300))
+    return np.asarray((share - sizes) / np.sqrt(2 * np.maximum(sizes, 1)))
+
+
+def _orthogonal(columns: Vector, basis: Vector) -> Vector:
+    """Return an orthonormal basis of what ``columns`` add to an orthonormal ``basis``."""
+    for _ in range(2):
+        columns = columns - basis @ (basis.T @ columns)
+    q, r = np.linalg.qr(columns)
+    return np.asarray(q[:, np.abs(np.diag(r)) > 1e-9 * math.sqrt(columns.shape[0])])
 
 
 def _fitted(measurements: Measurements, support: Indices, used: int) -> Recovery:

@@ -217,7 +217,7 @@ class FourierRows:
 class RowSlice:
     """Rows as `Directions`: the rows ``start`` to ``start + count``."""
 
-    rows: HadamardRows | FourierRows
+    rows: Rows
     start: int
     count: int
 
@@ -315,6 +315,11 @@ class Measurements:
     def size(self) -> int:
         """How many slopes there are."""
         return int(self.slopes.size)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many slopes there are, and the dimension."""
+        return self.size, self.batches[0][0].d
 
     def more(self, rows: RowSlice, slopes: Vector) -> "Measurements":
         """Return these and others."""

@@ -26,19 +26,20 @@ class ExtendAndPrune:
     def propose(self, context: SearchContext, state: SearchState) -> Steps[Solution]:
         """Return the solution on the pruned support."""
         assert state.slopes is not None, "slopes have just been measured"  # noqa: S101
-        policy, size = context.policy, context.structure.size
-        current = state.point.support
+        policy, structure = context.policy, context.structure
+        size = structure.size
+        current = structure.active(state.point.z)
         new = state.slopes.candidates
-        if state.slopes.confidence is Confidence.RECOVERED:
-            new = new[:size]
+        if state.slopes.confidence is Confidence.RECOVERED and new.size:
+            new = np.concatenate(structure.atoms(new)[:size])
         support = np.union1d(current, new)
         curvature = state.carried(support) if current.size else None
-        slopes = state.known_slopes(support)
+        slopes = state.known_slopes(context, support)
         trial = state.point
-        if support.size > size:
+        if structure.count(support) > size:
             wide = yield from self._wide(context, state, support)
             trial, curvature = yield from keep_only(context, wide, size)
-            support, slopes = trial.support, None
+            support, slopes = structure.active(trial.z), None
         if support.size == 0 or math.isnan(trial.value):
             return Solution(state.point, state.curvature)
         same = np.array_equal(support, current)
@@ -64,7 +65,7 @@ class ExtendAndPrune:
         steps = state.slopes.cost // (EXTENDED_STEPS * support.size)
         accuracy = policy.accuracy_narrow if steps > EXTENDED_STEPS else policy.accuracy_wide
         goal = Goal(steps=max(EXTENDED_STEPS, steps), accuracy=accuracy)
-        slopes = state.known_slopes(support)
+        slopes = state.known_slopes(context, support)
         return (
             yield from minimize_on(context, state.point, support, state.noise, goal, slopes=slopes)
         )
@@ -74,13 +75,12 @@ def keep_only(
     context: SearchContext, solution: Solution, size: int
 ) -> Steps[tuple[EvaluatedPoint, Curvature | None]]:
     """Keep the most important atoms of a solution; the point is measured."""
-    z, curvature = solution.point.z, solution.curvature
-    keep = context.structure.prune(z, curvature, size)
-    pruned = np.zeros_like(z)
-    pruned[keep] = z[keep]
+    structure, curvature = context.structure, solution.curvature
+    pruned = structure.prune(solution.point.z, curvature, size)
     point = EvaluatedPoint(pruned, (yield from context.value(pruned)))
-    if context.structure.contains(pruned):
+    if structure.contains(pruned):
         context.note(point)
     if curvature is None:
         return point, None
-    return point, curvature.restrict(np.flatnonzero(np.isin(curvature.support, keep)))
+    kept = np.isin(curvature.support, structure.active(pruned))
+    return point, curvature.restrict(np.flatnonzero(kept))

@@ -36,8 +36,9 @@ class JoinAndPrune:
 
     def propose(self, context: SearchContext, state: SearchState) -> Steps[Solution]:
         """Return the solution on the support that is left."""
-        size = context.structure.size
-        support = state.point.support
+        structure = context.structure
+        size = structure.size
+        support = structure.active(state.point.z)
         count = max(1, size // self.share)
         wide = np.union1d(support, state.steepest(context, count))
         solution = yield from minimize_on(
@@ -46,11 +47,10 @@ class JoinAndPrune:
             wide,
             state.noise,
             Goal(accuracy=context.policy.accuracy_narrow, steps=JOINED_STEPS),
-            slopes=state.known_slopes(wide) if state.exact else None,
+            slopes=state.known_slopes(context, wide) if state.exact else None,
             curvature=state.carried(wide),
         )
-        while np.count_nonzero(solution.point.z) > size:
-            excess = int(np.count_nonzero(solution.point.z)) - size
+        while (excess := structure.count(structure.active(solution.point.z)) - size) > 0:
             solution = yield from drop_least(
                 context, state.noise, solution, max(1, excess // PRUNED_AT_ONCE), state.point.value
             )
@@ -65,18 +65,18 @@ def drop_least(
     value: float = -math.inf,
 ) -> Steps[Solution]:
     """Drop the least important coordinates of a solution and solve on the others."""
-    policy, size = context.policy, context.structure.size
-    left = int(np.count_nonzero(solution.point.z)) - count
+    policy, structure = context.policy, context.structure
+    left = structure.count(structure.active(solution.point.z)) - count
     point, curvature = yield from keep_only(context, solution, left)
     if math.isnan(point.value):
         return Solution(point, None)
-    last = left <= size
+    last = left <= structure.size
     goal = Goal(
         accuracy=policy.accuracy_narrow if last else policy.accuracy_wide,
         steps=20 if last else STEPS_BETWEEN,
         value=value if last else -math.inf,
     )
-    support = point.support
+    support = structure.active(point.z)
     if curvature is not None and curvature.support.size != support.size:
         curvature = curvature.transfer(support)
     return (yield from minimize_on(context, point, support, noise, goal, curvature=curvature))

@@ -22,8 +22,4 @@ def line_probe(context: SearchContext, point: EvaluatedPoint, slopes: Vector) ->
     length = max(1.0, float(np.abs(point.z).max()))
     z = point.z.copy()
     z[steepest] -= length * np.sign(slopes[steepest])
-    z = structure.clip(z)
-    keep = structure.prune(z, None, structure.size)
-    trial = np.zeros_like(z)
-    trial[keep] = z[keep]
-    yield from context.point(trial)
+    yield from context.point(structure.prune(structure.clip(z), None, structure.size))

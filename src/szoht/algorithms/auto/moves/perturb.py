@@ -9,6 +9,7 @@ from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_on
 from szoht.algorithms.auto.state import SearchState
+from szoht.types import Indices
 
 __all__ = ["PerturbSupport"]
 
@@ -27,21 +28,23 @@ class PerturbSupport:
 
     def propose(self, context: SearchContext, state: SearchState) -> Steps[Solution]:
         """Return a solution on a perturbed support, better than the incumbent or not."""
-        support = state.point.support
-        generator = context.generator()
-        lost = generator.choice(
-            support, size=max(1, support.size // PERTURBED_ONE_IN), replace=False
-        )
-        near = state.steepest(context, NEARLY * context.structure.size)
-        new = generator.choice(near, size=min(near.size, lost.size), replace=False)
-        z = state.point.z.copy()
-        z[lost] = 0.0
+        structure, generator = context.structure, context.generator()
+        here = structure.atoms(structure.active(state.point.z))
+        lost = _drawn(here, max(1, len(here) // PERTURBED_ONE_IN), generator)
+        near = structure.atoms(state.steepest(context, NEARLY * structure.size))
+        new = _drawn(near, structure.count(lost), generator)
+        z = structure.without(state.point.z, lost)
+        support = np.union1d(structure.active(z), new)
+        if structure.count(support) > structure.size:
+            return Solution(state.point, state.curvature)
         start = EvaluatedPoint(z, (yield from context.value(z)))
         if math.isnan(start.value):
             return Solution(state.point, state.curvature)
         goal = Goal(accuracy=context.policy.accuracy_narrow)
-        return (
-            yield from minimize_on(
-                context, start, np.union1d(np.flatnonzero(z), new), state.noise, goal
-            )
-        )
+        return (yield from minimize_on(context, start, support, state.noise, goal))
+
+
+def _drawn(atoms: list[Indices], count: int, generator: np.random.Generator) -> Indices:
+    """Return the coordinates of ``count`` atoms, or of all if there are not so many."""
+    chosen = generator.choice(len(atoms), size=min(len(atoms), count), replace=False)
+    return np.concatenate([atoms[i] for i in chosen] or [np.empty(0, dtype=np.intp)])

@@ -10,7 +10,6 @@ from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_on
 from szoht.algorithms.auto.state import SearchState
-from szoht.algorithms.auto.structures.coordinates import importance
 from szoht.types import Indices
 
 __all__ = ["Swap"]
@@ -37,11 +36,16 @@ class Swap:
     def propose(self, context: SearchContext, state: SearchState) -> Steps[Solution]:
         """Return the first exchange that gains, or the incumbent."""
         assert state.slopes is not None, "slopes have just been measured"  # noqa: S101
-        support = state.point.support
-        cost = importance(state.point.z, support, state.curvature)
-        drops = support[np.argsort(cost, kind="stable")]
-        adds = state.steepest(context, max(2 * context.structure.size, PAIRS))
-        adds = adds[np.argsort(-np.abs(state.slopes.values[adds]), kind="stable")]
+        structure = context.structure
+        drops = structure.atoms(structure.active(state.point.z))
+        adds = structure.atoms(state.steepest(context, max(2 * structure.size, PAIRS)))
+        if not (drops and adds):
+            return Solution(state.point, state.curvature)
+        cost = structure.importance(state.point.z, drops, state.curvature)
+        promise = structure.promise(state.slopes.values)
+        gain = np.array([np.linalg.norm(promise[atom]) for atom in adds])
+        drops = [drops[i] for i in np.argsort(cost, kind="stable")]
+        adds = [adds[i] for i in np.argsort(-gain, kind="stable")]
         for out, new in _exchanges(drops, adds):
             solution = yield from self._exchange(context, state, out, new)
             if state.gains(solution.point):
@@ -52,12 +56,14 @@ class Swap:
     def _exchange(
         self, context: SearchContext, state: SearchState, out: Indices, new: Indices
     ) -> Steps[Solution]:
-        z = state.point.z.copy()
-        z[out] = 0.0
+        structure = context.structure
+        z = structure.without(state.point.z, out)
+        support = np.union1d(structure.active(z), new)
+        if structure.count(support) > structure.size:
+            return Solution(state.point, state.curvature)
         start = EvaluatedPoint(z, (yield from context.value(z)))
         if math.isnan(start.value):
             return Solution(state.point, state.curvature)
-        support = np.union1d(np.flatnonzero(z), new)
         goal = Goal(accuracy=context.policy.accuracy_narrow, value=state.point.value)
         curvature = None if self.cold else state.carried(support)
         return (
@@ -65,11 +71,11 @@ class Swap:
         )
 
 
-def _exchanges(drops: Indices, adds: Indices) -> Iterator[tuple[Indices, Indices]]:
+def _exchanges(drops: list[Indices], adds: list[Indices]) -> Iterator[tuple[Indices, Indices]]:
     """Yield what to exchange for what: a half, a quarter, ... of the support, then single pairs."""
-    count = min(drops.size // 2, adds.size)
+    count = min(len(drops) // 2, len(adds))
     while count > 1:
-        yield drops[:count], adds[:count]
+        yield np.concatenate(drops[:count]), np.concatenate(adds[:count])
         count //= 2
-    for i, j in sorted(np.ndindex(drops.size, adds.size), key=sum)[:PAIRS]:
-        yield drops[i : i + 1], adds[j : j + 1]
+    for i, j in sorted(np.ndindex(len(drops), len(adds)), key=sum)[:PAIRS]:
+        yield drops[i], adds[j]

@@ -1,7 +1,7 @@
 """Minimize over a few coordinates: projected BFGS with differences along the axes."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,47 +16,19 @@ from szoht.algorithms.auto.records import (
     schur_complement,
 )
 from szoht.algorithms.auto.restricted.face import Face
+from szoht.algorithms.auto.restricted.goal import ARMIJO, ROUNDING, Goal, Solution
 from szoht.algorithms.auto.restricted.pattern_search import sweep
+from szoht.algorithms.auto.restricted.sqp import minimize_weights
 from szoht.algorithms.auto.sensing import axis_slopes
 from szoht.types import Indices, Mask, Vector
 
 __all__ = ["Goal", "Solution", "minimize_in_box", "minimize_on"]
 
-ARMIJO = 1e-4
 MAX_STEP_GROWTH = 10.0
-ROUNDING = float(np.finfo(np.float64).eps)
 MAX_TRIALS = 10
 
 MAX_UNITS = 1e9
 """A point this many units away, with f still falling, has left every reasonable range."""
-
-
-class Solution(NamedTuple):
-    """Where a restricted solve ended, and the curvature that it learned, if any."""
-
-    point: EvaluatedPoint
-    curvature: Curvature | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Goal:
-    """When a restricted solve ends.
-
-    After ``steps`` steps, or when the gradient has shrunk to ``accuracy`` of the first; as soon as
-    the quadratic model leaves no hope to get below ``value``, but if ``patient`` not before the
-    first step. ``thorough`` goes on with central differences where forward ones stall. In a finite
-    box ``long_steps`` tries shares of the box where the first step turned out to be short.
-    ``unequal`` says that slopes come from sparse recovery: very different ones then mean
-    different units.
-    """
-
-    steps: int = 20
-    accuracy: float = 0.1
-    value: float = -math.inf
-    patient: bool = False
-    thorough: bool = False
-    long_steps: bool = False
-    unequal: bool = False
 
 
 class _RestrictedProblem(NamedTuple):
@@ -85,7 +57,13 @@ def minimize_on(  # noqa: C901  (one loop, read from top to bottom)
     is reduced to the others. A trial that fails is a trial that went too far.
     """
     structure = context.structure
-    feasible = structure.size >= support.size
+    if structure.sums_to_one:
+        return (
+            yield from minimize_weights(
+                context, start, support, noise, goal, slopes=slopes, curvature=curvature
+            )
+        )
+    feasible = structure.count(support) <= structure.size
     problem = _RestrictedProblem(
         context, noise, support, structure.low[support], structure.high[support], feasible
     )
@@ -160,7 +138,7 @@ def minimize_in_box(
     """
     structure = context.structure
     low, high = structure.low[support], structure.high[support]
-    finite = bool(np.isfinite(high - low).all())
+    finite = bool(np.isfinite(high - low).all()) and not structure.sums_to_one
     goal = replace(goal, long_steps=finite)
     problem = _RestrictedProblem(context, noise, support, low, high, feasible=True)
     solution = yield from minimize_on(

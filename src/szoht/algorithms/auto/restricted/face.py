@@ -48,7 +48,7 @@ class Face(NamedTuple):
         """Return the point of the whole space."""
         z = np.zeros(self.context.structure.d)
         z[self.support] = y
-        return z
+        return self.context.structure.clip(z)
 
     def at(self, y: Vector) -> Steps[Local]:
         """Measure f; the point is remembered if it satisfies the constraint."""

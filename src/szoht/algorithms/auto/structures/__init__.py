@@ -1,5 +1,34 @@
 """Constraints as structures."""
 
-from szoht.algorithms.auto.structures.coordinates import Coordinates, structure_of
+from typing import TypeAlias
 
-__all__ = ["Coordinates", "structure_of"]
+import numpy as np
+
+from szoht.algorithms.auto.structure import Structure
+from szoht.algorithms.auto.structures.coordinates import Coordinates, bounds_and_units
+from szoht.algorithms.auto.structures.groups import Groups
+from szoht.algorithms.auto.structures.simplex import Simplex
+from szoht.operators import GroupSparse, Sparse, SparseBox, SparseSimplex
+
+__all__ = ["Coordinates", "Groups", "Simplex", "Structured", "structure_of"]
+
+Structured: TypeAlias = Sparse | SparseBox | GroupSparse | SparseSimplex
+"""The constraints that are structures."""
+
+
+def structure_of(operator: Structured, d: int) -> Structure:
+    """Return the structure behind a constraint in ``d`` dimensions."""
+    match operator:
+        case Sparse():
+            return Coordinates(d=d, size=operator.k)
+        case SparseBox():
+            bounds = bounds_and_units(operator.low, operator.high, d)
+            return Coordinates(d=d, size=operator.k, **bounds)
+        case GroupSparse():
+            members = operator.members(d)
+            if np.isinf(operator.low).all() and np.isinf(operator.high).all():
+                return Groups(d=d, size=operator.k, members=members)
+            bounds = bounds_and_units(operator.low, operator.high, d)
+            return Groups(d=d, size=operator.k, members=members, **bounds)
+        case SparseSimplex():
+            return Simplex(d=d, size=operator.k, total=operator.total)

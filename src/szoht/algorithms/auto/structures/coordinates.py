@@ -1,17 +1,28 @@
 """At most k non-zeros, with or without bounds."""
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypedDict
 
 import numpy as np
 
-from szoht.algorithms.auto.records import Curvature
+from szoht.algorithms.auto.records import Curvature, NoiseModel
+from szoht.core.directions import ArrayDirections, Directions
+from szoht.core.random import Key
 from szoht.core.validation import frozen
-from szoht.operators import Sparse, SparseBox
+from szoht.estimators.sensing import (
+    HadamardRows,
+    Measurements,
+    Recovery,
+    Rows,
+    matching_pursuit,
+)
 from szoht.operators.base import largest
+from szoht.operators.box import Bound
 from szoht.types import Indices, Vector
 
-__all__ = ["Coordinates", "importance", "structure_of"]
+__all__ = ["BoundsAndUnits", "Coordinates", "bounds_and_units", "importance"]
 
 SPREAD = 100.0
 """Curvatures closer than this factor are taken to be equal when coordinates are dropped."""
@@ -27,6 +38,9 @@ class Coordinates:
     x_high: Vector | None = None
     unit: Vector | None = None
     has_units: bool = False
+
+    sums_to_one = False
+    waves = True
 
     @cached_property
     def low(self) -> Vector:
@@ -56,6 +70,18 @@ class Coordinates:
         """As many as coordinates."""
         return self.size
 
+    @property
+    def look(self) -> float:
+        """Of the order k (1 + log(d / k))."""
+        k = self.size
+        return k * (1 + math.log(max(self.free.size / k, 1)))
+
+    @cached_property
+    def longest_row(self) -> float:
+        """The longest differences that fit along rows, both ways from a base."""
+        width = (self.high - self.low)[self.free]
+        return 0.45 * float(width.min(initial=math.inf))
+
     def to_x(self, z: Vector) -> Vector:
         """Return the user's point, inside the user's bounds whatever rounding does."""
         x = z if self.unit is None else z * self.unit
@@ -66,18 +92,6 @@ class Coordinates:
     def to_z(self, x: Vector) -> Vector:
         """Return the solver's point."""
         return self.clip(np.asarray(x, dtype=float) / (1.0 if self.unit is None else self.unit))
-
-    def x_offsets(self, x: Vector, support: Indices, steps: Vector) -> Vector:
-        """Return steps along axes of z as offsets from ``x`` that stay inside after rounding."""
-        offsets = steps if self.unit is None else steps * self.unit[support]
-        if self.x_low is None or self.x_high is None:
-            return offsets
-        here, low, high = x[support], self.x_low[support], self.x_high[support]
-        offsets = np.clip(here + offsets, low, high) - here
-        for _ in range(2):  # the sum may still be rounded to the other side of a bound
-            out = (here + offsets > high) | (here + offsets < low)
-            offsets = np.where(out, np.nextafter(offsets, 0.0), offsets)
-        return np.asarray(offsets)
 
     def clip(self, z: Vector) -> Vector:
         """Return the nearest point within the bounds."""
@@ -96,19 +110,94 @@ class Coordinates:
         low, high = self.low + margin, self.high - margin
         return np.asarray(np.minimum(np.maximum(z, low), high))
 
+    def axes(self, x: Vector, support: Indices, steps: Vector) -> Directions:
+        """Return what steps along axes of z add to the user's point ``x``, inside the bounds."""
+        offsets = steps if self.unit is None else steps * self.unit[support]
+        if self.x_low is not None and self.x_high is not None:
+            here, low, high = x[support], self.x_low[support], self.x_high[support]
+            offsets = np.clip(here + offsets, low, high) - here
+            for _ in range(2):  # the sum may still be rounded to the other side of a bound
+                out = (here + offsets > high) | (here + offsets < low)
+                offsets = np.where(out, np.nextafter(offsets, 0.0), offsets)
+        indices = np.asarray(support, dtype=np.intp)[:, np.newaxis]
+        return ArrayDirections(d=self.d, indices=indices, values=offsets[:, np.newaxis])
+
+    def line(self, z: Vector, signs: Vector, length: float) -> Vector:
+        """Return the signs, turned inward at bounds, of the coordinates that may change."""
+        signs = np.where(z - length < self.low, 1.0, signs)
+        signs = np.where(z + length > self.high, -1.0, signs)
+        moving = np.zeros(self.d)
+        moving[self.free] = signs[self.free]
+        return moving
+
+    def rows(self, key: Key, free: Indices) -> Rows:
+        """Return rows of signs over some of the coordinates."""
+        return HadamardRows(key=key, d=self.d, free=free)
+
+    def along_rows(self, noise: NoiseModel) -> NoiseModel:
+        """Return what the noise test says: its line is a row of signs."""
+        return noise
+
+    def recover(
+        self, measured: Measurements, start: Indices, *, held_out: int, noise: float
+    ) -> Recovery:
+        """Find few coordinates that explain slopes along rows, by matching pursuit."""
+        del start
+        k = self.size
+        return matching_pursuit(
+            measured, 2 * k, held_out=held_out, noise=noise, per_pass=max(1, k // 8)
+        )
+
+    def slopes(self, z: Vector, recovery: Recovery) -> tuple[Vector, Indices]:
+        """Return all slopes, and the coordinates found, the steepest first."""
+        values = np.zeros_like(z)
+        values[recovery.support] = recovery.slopes
+        order = np.argsort(-np.abs(recovery.slopes), kind="stable")
+        return values, recovery.support[order]
+
+    def active(self, z: Vector) -> Indices:
+        """Return the coordinates that are not zero."""
+        return np.flatnonzero(z)
+
+    def whole(self, coordinates: Indices) -> Indices:
+        """Return the coordinates: each is an atom."""
+        return coordinates
+
+    def atoms(self, coordinates: Indices) -> list[Indices]:
+        """Return each coordinate by itself."""
+        return list(coordinates[:, np.newaxis])
+
+    def count(self, coordinates: Indices) -> int:
+        """Return how many coordinates these are."""
+        return int(coordinates.size)
+
+    def promise(self, slopes: Vector) -> Vector:
+        """Return the sizes of the slopes."""
+        return np.abs(slopes)
+
     def head(self, slopes: Vector, size: int, without: Indices) -> Indices:
         """Return the ``size`` coordinates of largest slope, some of them left out."""
         score = np.abs(slopes)
         score[without] = 0.0
         return largest(score, size)
 
-    def prune(self, z: Vector, curvature: Curvature | None, size: int) -> Indices:
-        """Return the ``size`` coordinates of ``z`` whose loss would cost most."""
-        support = np.flatnonzero(z)
-        if support.size <= size:
-            return support
-        order = np.argsort(-importance(z, support, curvature), kind="stable")
-        return np.sort(support[order[:size]])
+    def importance(self, z: Vector, atoms: list[Indices], curvature: Curvature | None) -> Vector:
+        """Return what dropping each of some coordinates would cost."""
+        return importance(z, np.concatenate(atoms), curvature)
+
+    def prune(self, z: Vector, curvature: Curvature | None, size: int) -> Vector:
+        """Return the point with the ``size`` coordinates only whose loss would cost most."""
+        atoms = self.atoms(self.active(z))
+        if len(atoms) <= size:
+            return z.copy()
+        order = np.argsort(-self.importance(z, atoms, curvature), kind="stable")
+        return self.without(z, np.concatenate([atoms[i] for i in order[size:]]))
+
+    def without(self, z: Vector, coordinates: Indices) -> Vector:
+        """Return the point with some coordinates zero."""
+        z = z.copy()
+        z[coordinates] = 0.0
+        return z
 
     def with_size(self, size: int) -> "Coordinates":
         """Return the same set with another number of non-zeros."""
@@ -155,20 +244,25 @@ def importance(z: Vector, support: Indices, curvature: Curvature | None) -> Vect
     return np.asarray(0.5 * values**2 * own)
 
 
-def structure_of(operator: Sparse | SparseBox, d: int) -> Coordinates:
-    """Return the structure behind a constraint in ``d`` dimensions."""
-    if isinstance(operator, Sparse):
-        return Coordinates(d=d, size=operator.k)
-    low = frozen(np.broadcast_to(np.asarray(operator.low, dtype=float), (d,)).copy())
-    high = frozen(np.broadcast_to(np.asarray(operator.high, dtype=float), (d,)).copy())
-    width = high - low
+class BoundsAndUnits(TypedDict):
+    """The bounds on x that are fields of a structure, and the units that follow from them."""
+
+    x_low: Vector | None
+    x_high: Vector | None
+    unit: Vector | None
+    has_units: bool
+
+
+def bounds_and_units(low: Bound, high: Bound, d: int) -> BoundsAndUnits:
+    """Return bounds as fields of a structure: one unit is a box width where that is finite."""
+    x_low = frozen(np.broadcast_to(np.asarray(low, dtype=float), (d,)).copy())
+    x_high = frozen(np.broadcast_to(np.asarray(high, dtype=float), (d,)).copy())
+    width = x_high - x_low
     finite = np.isfinite(width) & (width > 0)
     unit = np.where(finite, np.where(finite, width, 1.0), 1.0)
-    return Coordinates(
-        d=d,
-        size=operator.k,
-        x_low=low,
-        x_high=high,
-        unit=None if np.array_equal(unit, np.ones(d)) else frozen(unit),
-        has_units=bool(np.isfinite(width).all()),
-    )
+    return {
+        "x_low": x_low,
+        "x_high": x_high,
+        "unit": None if np.array_equal(unit, np.ones(d)) else frozen(unit),
+        "has_units": bool(np.isfinite(width).all()),
+    }
