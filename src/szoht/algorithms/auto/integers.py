@@ -44,8 +44,8 @@ STEP_FACTOR, SHORTEST_STEP = 0.25, 1e-7
 SOLVES_RESERVED = 4
 """A scan leaves room for so many steps on the support after it."""
 
-NEGLIGIBLE = 1e-12
-"""A gain of less than this share of all that was gained is none."""
+ROUGH, NEGLIGIBLE = 1e-2, 1e-12
+"""A gain of less than this share of all that was gained is left for later, or is none."""
 
 
 class _SpentError(Exception):
@@ -146,11 +146,16 @@ class _GridSearch:
 
     def run(self) -> Steps[None]:
         """Search until no length of scan leads to a gain."""
-        without_gain = 0
+        without_gain, share = 0, ROUGH
         while without_gain < len(SCAN_LENGTHS):
             before = self.best.value
-            yield from self.round(SCAN_LENGTHS[without_gain], everywhere=without_gain > 0)
-            if self.gained(before):
+            yield from self.round(SCAN_LENGTHS[without_gain], share, everywhere=without_gain > 0)
+            if self.gained(before, ROUGH):
+                without_gain, share = 0, ROUGH
+            elif share == ROUGH:  # the support has settled: solve for it to the end
+                share = NEGLIGIBLE
+                yield from self.solve(self.best.support, share)
+            elif self.gained(before, NEGLIGIBLE):
                 without_gain = 0
             elif self.complete:
                 without_gain += 1
@@ -163,7 +168,7 @@ class _GridSearch:
             tried=(("scan", len(SCAN_LENGTHS)),),
         )
 
-    def round(self, length: float, *, everywhere: bool) -> Steps[None]:
+    def round(self, length: float, share: float, *, everywhere: bool) -> Steps[None]:
         """Scan all axes, choose the best few by a model with interactions, and solve for them."""
         here = self.best
         slope, curvature = yield from self.scan(length * self.length, everywhere=everywhere)
@@ -182,7 +187,7 @@ class _GridSearch:
             z = here.z.copy()
             z[wide] += model.best_subset(self.k)
             yield from self.try_points([z])
-        yield from self.solve(self.best.support)
+        yield from self.solve(self.best.support, share)
         self.context.move(self.best.z, self.best.value)
 
     def scan(self, length: Vector, *, everywhere: bool) -> Steps[tuple[Vector, Vector]]:
@@ -320,8 +325,11 @@ class _GridSearch:
             grid=self.grid[wide],
         )
 
-    def solve(self, support: Indices) -> Steps[None]:
-        """Descend on the support by models over shorter and shorter steps."""
+    def solve(self, support: Indices, share: float) -> Steps[None]:
+        """Descend on the support by models over shorter and shorter steps.
+
+        A step that gains less than ``share`` of all that was gained is shortened; roughly, once.
+        """
         if not support.size:
             return
         length = 0.5
@@ -329,10 +337,10 @@ class _GridSearch:
             before = self.best.value
             steps = np.maximum(length * self.length, self.grid)
             expected = yield from self.local_step(support, steps)
-            if not self.gained(before):
+            if not self.gained(before, share):
                 whole = bool((self.grid[support] > 0).all())
-                settled = -expected < NEGLIGIBLE * abs(self.first - self.best.value)
-                if whole or (settled and length < STEP_FACTOR):
+                settled = -expected < share * abs(self.first - self.best.value)
+                if whole or (length < STEP_FACTOR and (settled or share == ROUGH)):
                     return
                 length *= STEP_FACTOR
             elif before - self.best.value < 0.5 * -expected:
@@ -393,8 +401,9 @@ class _GridSearch:
                 offsets.append(offset)
         return offsets[:2]
 
-    def gained(self, before: float) -> bool:
-        return before - self.best.value > NEGLIGIBLE * abs(self.first - self.best.value)
+    def gained(self, before: float, share: float) -> bool:
+        """Tell whether more than this share of all that was gained has come since ``before``."""
+        return before - self.best.value > share * abs(self.first - self.best.value)
 
     def try_points(self, points: Sequence[Vector]) -> Steps[None]:
         """Measure points that may be the answer."""
