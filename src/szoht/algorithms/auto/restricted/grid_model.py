@@ -1,12 +1,15 @@
 """A quadratic model of f on few variables, some of which move on a grid, and its minimizers."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from szoht.types import Indices, Vector
 
-__all__ = ["GridModel", "axis_parabola"]
+__all__ = ["GridModel", "Pair", "Try", "add_interactions", "axis_parabola", "fit_axes"]
 
 SWEEPS, EXCHANGES = 30, 3
 """Rounds of coordinate descent on a model, and exchanges of one variable for another."""
@@ -24,6 +27,55 @@ def axis_parabola(offsets: Vector, changes: Vector) -> tuple[float, float]:
         return p / a, 0.0
     curvature = 2 * (p / a - q / b) / (a - b)
     return p / a - 0.5 * curvature * a, curvature
+
+
+class Try(NamedTuple):
+    """A step along one axis."""
+
+    axis: int
+    offset: float
+
+
+class Pair(NamedTuple):
+    """Steps along two axes at once."""
+
+    first: Try
+    second: Try
+
+
+def fit_axes(
+    tries: Sequence[Try], changes: Vector, size: int, known: Vector | None = None
+) -> tuple[Vector, Vector]:
+    """Return slopes and second derivatives along axes from the changes of f over single steps.
+
+    Where there was one step only, the second derivative is the ``known`` one, if it is finite.
+    """
+    found: dict[int, list[tuple[float, float]]] = {}
+    for one, change in zip(tries, changes.tolist(), strict=True):
+        if math.isfinite(change):
+            found.setdefault(one.axis, []).append((one.offset, change))
+    slope, curvature = np.zeros(size), np.zeros(size)
+    for i, pairs in found.items():
+        offsets, values = map(np.array, zip(*pairs, strict=True))
+        slope[i], curvature[i] = axis_parabola(offsets, values)
+        if len(pairs) == 1 and known is not None and math.isfinite(known[i]):
+            curvature[i] = known[i]
+            slope[i] -= 0.5 * curvature[i] * offsets[0]
+    return slope, curvature
+
+
+def add_interactions(
+    slope: Vector, curvature: Vector, pairs: Sequence[Pair], changes: Vector
+) -> Vector:
+    """Return the Hessian: what two steps at once change beyond what they change alone."""
+    hessian = np.diag(curvature)
+    for (one, other), change in zip(pairs, changes.tolist(), strict=True):
+        if math.isfinite(change):
+            for i, t in (one, other):
+                change -= slope[i] * t + 0.5 * curvature[i] * t * t  # noqa: PLW2901
+            mixed = change / (one.offset * other.offset)
+            hessian[one.axis, other.axis] = hessian[other.axis, one.axis] = mixed
+    return hessian
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
