@@ -53,7 +53,7 @@ TRUSTED_STEPS = 8.0
 SOLVES_RESERVED = 4
 """A scan leaves room for so many steps on the support after it."""
 
-ROUGH, NEGLIGIBLE = 1e-2, 1e-12
+ROUGH_GAIN, NEGLIGIBLE_GAIN = 1e-2, 1e-12
 """A gain of less than this share of all that was gained is left for later, or is none."""
 
 
@@ -140,16 +140,16 @@ class _GridSearch:
 
     def run(self) -> Steps[None]:
         """Search until no length of scan leads to a gain."""
-        without_gain, share = 0, ROUGH
+        without_gain, share = 0, ROUGH_GAIN
         while without_gain < len(SCAN_LENGTHS):
             before = self.best.value
             yield from self.round(SCAN_LENGTHS[without_gain], share, everywhere=without_gain > 0)
-            if self.gained(before, ROUGH):
-                without_gain, share = 0, ROUGH
-            elif share == ROUGH:  # the support has settled: solve for it to the end
-                share = NEGLIGIBLE
+            if self.gained(before, ROUGH_GAIN):
+                without_gain, share = 0, ROUGH_GAIN
+            elif share == ROUGH_GAIN:  # the support has settled: solve for it to the end
+                share = NEGLIGIBLE_GAIN
                 yield from self.solve(self.best.support, share)
-            elif self.gained(before, NEGLIGIBLE):
+            elif self.gained(before, NEGLIGIBLE_GAIN):
                 without_gain = 0
             elif self.complete:
                 without_gain += 1
@@ -266,7 +266,7 @@ class _GridSearch:
             if not self.gained(before, share):
                 whole = bool((lattice.grid[support] > 0).all())
                 settled = -expected < share * abs(self.first - self.best.value)
-                if whole or (length < STEP_FACTOR and (settled or share == ROUGH)):
+                if whole or (length < STEP_FACTOR and (settled or share == ROUGH_GAIN)):
                     return
                 length *= STEP_FACTOR
             elif before - self.best.value < 0.5 * -expected:
