@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from szoht.core.algorithm import Algorithm, State
+from szoht.core.algorithm import Algorithm, Measured, State
 from szoht.core.changes import Effect
 from szoht.core.clock import Clock
 from szoht.core.directions import Directions
@@ -300,11 +300,8 @@ class AskTell:
     @property
     def result(self) -> Result:
         """The outcome so far; while the run goes on its status is RUNNING."""
-        status = self._status
-        solution = self.algorithm.solution(self._state)
-        if status is Status.TARGET and self._state.best is not None:
-            solution = self._state.best  # the point that reached the target
-        view = self._view
+        status, view = self._status, self._view
+        solution = self._solution(status)
         x, fun = view.x(solution.x), view.value(solution.value)
         effects = self._effects
         if self._archive is not None and not effects and math.isfinite(fun):
@@ -333,6 +330,12 @@ class AskTell:
             maximize=view.maximize,
             effects=effects,
         )
+
+    def _solution(self, status: Status) -> Measured:
+        """Return the solution; after a target, the point that reached it."""
+        if status is Status.TARGET and self._state.best is not None:
+            return self._state.best
+        return self.algorithm.solution(self._state)
 
     def _message(self, status: Status) -> str:
         """Say why the run ended, and what to do about it."""
@@ -380,7 +383,7 @@ class AskTell:
 
     def _conclude(self, status: Status) -> None:
         """End, after a plan that measures what each change is worth, if there is budget for it."""
-        variables, solution = self._view.variables, self.algorithm.solution(self._state)
+        variables, solution = self._view.variables, self._solution(status)
         if variables is not None and status in MEASURED_AFTER and self.on_error != "raise":
             sample = self._plan.queries[0].sample
             measurement = EffectMeasurement(

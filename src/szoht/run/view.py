@@ -1,7 +1,8 @@
 """A run as its user sees it: points in the user's numbers, values with the user's sign."""
 
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from szoht.core.algorithm import Measured, PathPoint
 from szoht.core.query import Answer, Plan, Query
@@ -22,10 +23,20 @@ class View:
 
     variables: Variables | None = None
     maximize: bool = False
+    _newest: deque[tuple[Vector, Vector]] = field(
+        default_factory=lambda: deque(maxlen=2), init=False, repr=False
+    )
+    """The iterate and the best point are asked for several times in each round."""
 
     def x(self, z: Vector) -> Vector:
         """Return the user's numbers for a point."""
-        return z if self.variables is None else frozen(self.variables.to_x(z))
+        if self.variables is None:
+            return z
+        for known, x in self._newest:
+            if known is z:
+                return x
+        self._newest.append((z, frozen(self.variables.to_x(z))))
+        return self._newest[-1][1]
 
     def value(self, value: float) -> float:
         """Return the user's value."""
