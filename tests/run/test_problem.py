@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import Bounds
 
 import szoht
-from szoht.errors import CapabilityError, ParameterError
+from szoht.errors import CapabilityError, ParameterError, ParameterTypeError
 from szoht.run.problem import read_bounds
 
 D = 60
@@ -359,6 +359,11 @@ def test_messages_are_short_whatever_the_bounds_hold():
 def test_keywords_beside_variables_are_refused():
     with pytest.raises(ParameterError, match="`unit` is part of `Variables`"):
         szoht.minimize(misfit, knobs(), unit=1.0, k=3)
+
+
+def test_a_frame_is_read_by_variables():
+    with pytest.raises(ParameterTypeError, match=r"Variables\.from_frame"):
+        szoht.minimize(misfit, pd.DataFrame({"nominal": NOMINAL}), k=3)
 
 
 def test_a_sparse_start_has_no_columns():

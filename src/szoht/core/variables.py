@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from szoht.core.validation import frozen
+from szoht.core.variable_checks import SMALLEST, check_variables, describe_variable
 from szoht.core.variable_columns import ColumnReader, Named, Values, names_of
 from szoht.core.variable_table import read_csv, read_frame
 from szoht.errors import ParameterError
@@ -17,11 +18,8 @@ from szoht.types import Indices, Mask, Vector
 
 __all__ = ["Variables"]
 
-SMALLEST, LARGEST = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
-"""Between these lies a variable on a logarithmic scale."""
-
-LARGEST_INTEGER = 2.0**53
-"""Up to here every integer is a floating-point number."""
+LARGEST = float(np.finfo(np.float64).max)
+"""On a logarithmic scale."""
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -119,7 +117,7 @@ class Variables:
         for name, column in columns.items():
             object.__setattr__(self, name, column)
         self._tighten(listed)
-        self._check()
+        check_variables(self)
 
     @classmethod
     def from_csv(cls, path: str | Path) -> Self:
@@ -246,90 +244,13 @@ class Variables:
             inside = [v for v in self.values[i] if low[i] <= v <= high[i]]
             if not inside:
                 raise ParameterError(
-                    f"`values` must have an entry within the bounds; got {self._named(i)} with "
+                    "`values` must have an entry within the bounds; got "
+                    f"{describe_variable(self.names, i)} with "
                     f"values={self.values[i]}, low={low[i]:g}, high={high[i]:g}."
                 )
             low[i], high[i] = inside[0], inside[-1]
         object.__setattr__(self, "low", frozen(low))
         object.__setattr__(self, "high", frozen(high))
-
-    def _check(self) -> None:
-        self._check_names()
-        empty = self.low > self.high
-        self._refuse(
-            empty & self.integer,
-            "an integer variable needs an integer between `low` and `high`",
-            "Widen the bounds",
-        )
-        self._refuse(empty, "`low` must not exceed `high`", "Swap the bounds")
-        self._refuse(
-            np.isposinf(self.low) | np.isneginf(self.high),
-            "`low` must be below inf and `high` above -inf",
-            "Leave a bound out where there is none",
-        )
-        self._refuse(
-            ~(np.isnan(self.unit) | ((self.unit > 0) & np.isfinite(self.unit))),
-            "`unit` must be a finite number > 0",
-            "Leave it out to have it chosen",
-        )
-        self._refuse(
-            self.log & self.integer,
-            "a variable is an integer or on a logarithmic scale, not both",
-            "List the integers as `values`, such as 1, 2, 4, 8",
-        )
-        for name in ("nominal", "start"):
-            self._check_point(name)
-
-    def _check_names(self) -> None:
-        if self.names and len(self.names) != self.d:
-            raise ParameterError(
-                f"`names` must have one entry for each of the {self.d} variables; got "
-                f"{len(self.names)}."
-            )
-        seen: set[str] = set()
-        for name in self.names:
-            if name in seen:
-                raise ParameterError(f"`names` must differ; got {name!r} twice. Rename one.")
-            seen.add(name)
-
-    def _check_point(self, name: str) -> None:
-        x = getattr(self, name)
-        self._refuse(
-            self.log & ~((x >= SMALLEST) & (self.low >= 0)),
-            f"`{name}` must be > 0 and `low` >= 0 on a logarithmic scale",
-            "Drop `log` for this variable",
-            name,
-        )
-        self._refuse(
-            (x < self.low) | (x > self.high),
-            f"`{name}` must lie within the bounds",
-            f"Widen the bounds, or change `{name}`",
-            name,
-        )
-        self._refuse(
-            self.integer & ((x != np.rint(x)) | (np.abs(x) > LARGEST_INTEGER)) & ~self._is_listed,
-            f"`{name}` of an integer variable must be an integer",
-            "Round it",
-            name,
-        )
-        for i, entries in self._lists.items():
-            if x[i] not in entries:
-                raise ParameterError(
-                    f"`{name}` must be one of the variable's values; got {self._named(i)} with "
-                    f"{name}={x[i]:g}, values={self.values[i]}."
-                )
-
-    def _refuse(self, wrong: Mask, rule: str, remedy: str, point: str = "nominal") -> None:
-        """Raise if any variable is wrong, naming the first of them."""
-        if not wrong.any():
-            return
-        i = int(np.argmax(wrong))
-        names = (point, "low", "high") + (("unit",) if "unit" in rule else ())
-        got = ", ".join(f"{name}={getattr(self, name)[i]:g}" for name in names)
-        raise ParameterError(f"{rule}; got {self._named(i)} with {got}. {remedy}.")
-
-    def _named(self, i: int) -> str:
-        return f"variable {self.names[i]!r}" if self.names else f"variable {i}"
 
     # the grid: x itself, or the place in the list of values
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from szoht.core.sparse_vector import SparseVector, as_point
 from szoht.core.variable_columns import Named, names_of
 from szoht.core.variables import Variables
-from szoht.errors import CapabilityError, ParameterError
+from szoht.errors import CapabilityError, ParameterError, ParameterTypeError
 from szoht.types import Vector
 
 __all__ = ["Bounds", "Start", "VariableOptions", "read_bounds"]
@@ -41,6 +41,11 @@ class VariableOptions:
         if isinstance(x0, Variables):
             self._check_none()
             return x0
+        if hasattr(x0, "columns"):
+            raise ParameterTypeError(
+                "`x0` must be an array or Variables; got a DataFrame. Pass "
+                "Variables.from_frame(x0)."
+            )
         names = tuple(map(str, self.names)) if self.names is not None else names_of(x0)
         if not (self._given or names or named):
             return None
