@@ -11,12 +11,12 @@ from szoht.types import Mask, Vector
 if TYPE_CHECKING:
     from szoht.core.variables import Variables
 
-__all__ = ["SMALLEST", "check_variables", "describe_variable"]
+__all__ = ["SMALLEST_FACTOR", "check_variables", "describe_variable"]
 
 LARGEST_INTEGER = 2.0**53
 """Up to here every integer is a floating-point number."""
 
-SMALLEST = float(np.finfo(np.float64).tiny)
+SMALLEST_FACTOR = float(np.finfo(np.float64).tiny)
 """On a logarithmic scale."""
 
 
@@ -73,7 +73,7 @@ def _check_names(names: Sequence[str], d: int) -> None:
 def _check_point(v: "Variables", name: str, x: Vector) -> None:
     _refuse(
         v,
-        v.log & ~((x >= SMALLEST) & (v.low >= 0)),
+        v.log & ~((x >= SMALLEST_FACTOR) & (v.low >= 0)),
         f"`{name}` must be > 0 and `low` >= 0 on a logarithmic scale",
         "Drop `log` for this variable",
         name,

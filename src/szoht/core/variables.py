@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from szoht.core.validation import frozen
-from szoht.core.variable_checks import SMALLEST, check_variables, describe_variable
+from szoht.core.variable_checks import SMALLEST_FACTOR, check_variables, describe_variable
 from szoht.core.variable_columns import ColumnReader, Named, Values, names_of
 from szoht.core.variable_table import read_csv, read_frame
 from szoht.errors import ParameterError
@@ -18,7 +18,7 @@ from szoht.types import Indices, Mask, Vector
 
 __all__ = ["Variables"]
 
-LARGEST = float(np.finfo(np.float64).max)
+LARGEST_FACTOR = float(np.finfo(np.float64).max)
 """On a logarithmic scale."""
 
 
@@ -282,11 +282,11 @@ class Variables:
 
     @cached_property
     def _grid_low(self) -> Vector:
-        return np.where(self.log, np.maximum(self.low, SMALLEST), self._on_grid(self.low))
+        return np.where(self.log, np.maximum(self.low, SMALLEST_FACTOR), self._on_grid(self.low))
 
     @cached_property
     def _grid_high(self) -> Vector:
-        return np.where(self.log, np.minimum(self.high, LARGEST), self._on_grid(self.high))
+        return np.where(self.log, np.minimum(self.high, LARGEST_FACTOR), self._on_grid(self.high))
 
     def _on_grid(self, x: Vector) -> Vector:
         grid = np.array(x)
