@@ -42,10 +42,9 @@ class Simplex(Coordinates):
     sums_to_one = True
     waves = False
 
-    @cached_property
-    def unit(self) -> Vector | None:  # type: ignore[override]
-        """The sum of all weights."""
-        return None if self.total == 1 else frozen(np.full(self.d, self.total))
+    def __post_init__(self) -> None:
+        if self.total != 1:
+            object.__setattr__(self, "unit", frozen(np.full(self.d, self.total)))
 
     @cached_property
     def low(self) -> Vector:
