@@ -185,7 +185,7 @@ def _check_probes(structure: Structure, z: Vector, generator: np.random.Generato
 
 
 def _check_recovery(structure: Structure, generator: np.random.Generator, key: Key) -> None:
-    """A linear function of few atoms: its slopes along the axes are found from slopes of rows."""
+    """Compare what slopes along rows tell of a linear function of few atoms with those of axes."""
     atoms = structure.atoms(structure.free)
     z = structure.prune(_random_point(structure, generator), None, structure.size)
     some = [atoms[i] for i in generator.choice(len(atoms), structure.size, replace=False)]

@@ -112,7 +112,9 @@ class _Search:
         if support.size:
             return support
         k = min(structure.size, self.pool.size)
-        return structure.whole(np.sort(self.context.generator().choice(self.pool, k, replace=False)))
+        return structure.whole(
+            np.sort(self.context.generator().choice(self.pool, k, replace=False))
+        )
 
     @property
     def is_far(self) -> bool:

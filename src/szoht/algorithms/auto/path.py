@@ -153,7 +153,9 @@ def _start(context: SearchContext, point: EvaluatedPoint) -> Steps[EvaluatedPoin
     """Return the point if it has few enough non-zeros, else the largest of them, measured."""
     if context.structure.contains(point.z):
         return point
-    return (yield from context.point(context.structure.prune(point.z, None, context.structure.size)))
+    return (
+        yield from context.point(context.structure.prune(point.z, None, context.structure.size))
+    )
 
 
 def _down(context: SearchContext, state: SearchState) -> Steps[None]:

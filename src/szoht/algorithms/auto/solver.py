@@ -52,9 +52,7 @@ class Auto(GeneratorAlgorithm):
         yield from solve(search)
 
 
-def begin(
-    outer: SolverContext, operator: Structured, solver: "Auto | AutoPath"
-) -> SearchContext:
+def begin(outer: SolverContext, operator: Structured, solver: "Auto | AutoPath") -> SearchContext:
     """Return the context of a run."""
     outer.seeded = solver.seeded
     return SearchContext(
