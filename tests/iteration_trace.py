@@ -91,7 +91,7 @@ def picture():
         return float(((x - target) ** 2).sum())
 
     def run():
-        options = {"q": 3, "step_size": 0.2}
+        options = {"q": 3, "mu": 1e-6, "step_size": 0.2}
         szoht.minimize(fun, np.zeros(20), k=2, method="szoht", options=options, rng=0)
 
     (drive,) = [call for call in _all(trace(run)) if call.name == "drive"]

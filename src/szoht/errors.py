@@ -145,6 +145,10 @@ class RoundingWarning(SzohtWarning):
     """The radius is so small that rounding dominates the finite difference."""
 
 
+class SkippedPointWarning(SzohtWarning):
+    """The function failed at a point, which was skipped; only the first one is warned about."""
+
+
 class StartWarning(SzohtWarning):
     """The start lies outside the constraint and was projected onto it."""
 

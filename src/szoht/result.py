@@ -30,7 +30,7 @@ class Status(enum.Enum):
     FAILED = (
         7,
         "The objective could not be evaluated.",
-        'Correct the objective, or pass on_error="skip" to leave such points out.',
+        "Correct the objective, or begin at an `x0` where it is a finite number.",
     )
     DIVERGED = (
         8,
@@ -78,6 +78,11 @@ class Status(enum.Enum):
     def limit(self) -> bool:
         """Whether the run ended because it reached a limit."""
         return self in (Status.QUERIES, Status.ITERATIONS, Status.SECONDS)
+
+    @property
+    def success(self) -> bool:
+        """Whether this is what a run is for: the target, a minimum, or the user's own rule."""
+        return self in (Status.TARGET, Status.CONVERGED, Status.STALLED)
 
     @property
     def measures_solution(self) -> bool:
@@ -192,8 +197,9 @@ class Result:
     nfev, njev, nit
         Queries, gradients and iterations spent.
     success, status, message
-        Whether the run ended as asked: with the target or a stall, or with a limit when no target
-        was set, and ``fun`` is finite; why it ended; the same in words.
+        Whether the run ended with the target, with evidence of a minimum, or by a `Stalled` rule
+        of yours, and ``fun`` is finite; a spent limit is no success, as in SciPy. Why it ended;
+        the same in words.
     history
         A dict of columns, one row per iteration and one more if queries were spent after the
         last of them: ``pandas.DataFrame(result.history)``.

@@ -7,7 +7,9 @@ from szoht import AskTell, Minibatch, algorithms, errors
 
 
 def test_default_q_is_at_most_d():
-    assert AskTell(np.zeros(4), k=4, rng=0, method="szoht").ask().n_points == 5
+    assert (
+        AskTell(np.zeros(4), k=4, rng=0, method="szoht", options={"mu": 1e-6}).ask().n_points == 5
+    )
 
 
 def test_defaults_and_switches():

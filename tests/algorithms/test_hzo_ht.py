@@ -12,7 +12,7 @@ f = log_cosh(D, normalized=True)
 
 
 def test_the_number_of_directions_grows():
-    algorithm = algorithms.hzo_ht(k=4, q=3, growth=1.5, max_q=12, step_size=0.05)
+    algorithm = algorithms.hzo_ht(k=4, q=3, mu=1e-6, growth=1.5, max_q=12, step_size=0.05)
     assert algorithm.estimator.q == Geometric(start=3, ratio=1.5, high=12)
     _, directions = run(algorithm, f, np.zeros(D), T)
     assert [len(us) for us in directions] == [3, 5, 7, 11, 12, 12, 12, 12]

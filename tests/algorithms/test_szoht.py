@@ -47,6 +47,6 @@ def test_scheduled_steps_follow_the_iteration():
 
 
 def test_growing_number_of_directions():
-    algorithm = algorithms.szoht(k=K, q=Geometric(start=2, ratio=1.5), step_size=0.01)
+    algorithm = algorithms.szoht(k=K, q=Geometric(start=2, ratio=1.5), mu=1e-6, step_size=0.01)
     _, directions = run(algorithm, problem, np.zeros(D), T)
     assert [len(us) for us in directions] == [2, 3, 5, 7, 11, 16]

@@ -73,7 +73,7 @@ def test_saga(components, batch_size):
 
 def test_both_terms_share_their_directions(components):
     for name in ("vr_szht", "sarah_szht", "saga_szht"):
-        algorithm = getattr(algorithms, name)(k=K, q=5, step_size=0.05)
+        algorithm = getattr(algorithms, name)(k=K, q=5, mu=1e-6, step_size=0.05)
         _, plans = record(algorithm, components)
         (_, here), (_, there) = plans[1]
         assert np.array_equal(here, there)
@@ -84,7 +84,7 @@ def test_both_terms_share_their_directions(components):
     [("vr_szht", N * 31, 2 * 2 * 6), ("sarah_szht", N * 31, 2 * 2 * 6), ("saga_szht", N * 31, 24)],
 )
 def test_documented_cost(components, name, first, later):
-    options = {"q": 5, "step_size": 0.05, "batch_size": 2}
+    options = {"q": 5, "mu": 1e-6, "step_size": 0.05, "batch_size": 2}
     options["initial_q" if name == "saga_szht" else "snapshot_q"] = 30
     result = minimize(
         finite_sum(components),

@@ -168,7 +168,7 @@ def test_cost_per_iteration_is_one_more_than_the_measurements():
     result = minimize(
         counted,
         x0,
-        method=zoro(sparsity=5, n_measurements=33, step_size=0.5),
+        method=zoro(sparsity=5, n_measurements=33, mu=1e-7, step_size=0.5),
         max_iterations=4,
         rng=0,
     )
@@ -178,7 +178,7 @@ def test_cost_per_iteration_is_one_more_than_the_measurements():
 
 def test_cost_of_an_adaptive_iteration():
     f, x0 = sparse_quadric(200, 5)
-    algorithm = ada_zoro(sparsity=5, step_size=0.5, phi_cosamp=0.05)
+    algorithm = ada_zoro(sparsity=5, mu=1e-7, step_size=0.5, phi_cosamp=0.05)
     result = minimize(f, x0, method=algorithm, max_iterations=4, rng=0)
     first = default_measurements(5, 200) + 1
     assert result.nfev == first + 3 * (1 + 5 + 10) + 1
@@ -227,7 +227,7 @@ def test_default_sparsity_follows_k_within_d():
     assert zoro(k=5, d=7).estimator.sparsity == 7
     assert zoro(k=5).estimator.sparsity == 10
     assert zoro().estimator.sparsity is None
-    plan = AskTell(np.zeros(70), method=zoro(), max_iterations=1, rng=0).ask()
+    plan = AskTell(np.zeros(70), method=zoro(mu=1e-7), max_iterations=1, rng=0).ask()
     assert plan.cost == default_measurements(7, 70) + 1
 
 

@@ -55,7 +55,15 @@ def test_resume_and_report_write_control_characters_out(tmp_path):
     failing = "import sys; sys.stderr.write('\x1b[2Jgone'); sys.exit(1)"
     program = szoht.Program(command=[sys.executable, "-c", failing, "\x1b[31m"])
     szoht.minimize(
-        program, np.zeros(3), k=1, max_queries=4, rng=0, store=store, executor=Threads(1), retries=0
+        program,
+        np.zeros(3),
+        k=1,
+        max_queries=4,
+        rng=0,
+        store=store,
+        executor=Threads(1),
+        retries=0,
+        on_error="stop",
     )
     (name,) = (run.name for run in szoht.Store(store).runs())
     for command, shown in (("resume", r"\x1b[31m"), ("report", r"\x1b[2Jgone")):

@@ -162,4 +162,4 @@ def test_bad_input(szoht, arguments, message):
 def test_a_failing_function_is_reported(szoht):
     run = szoht("simulator_for_cli:broken", "--dim", 30, "-k", 2, "--budget", 100, "--quiet")
     assert run.exit_code == 1
-    assert "no licence" in run.output
+    assert str(run.exception) == "no licence", "raised with the user's own traceback"

@@ -264,7 +264,7 @@ def test_seeds_reach_the_objective():
         k=2,
         stochastic=True,
         method="szoht",
-        options={"q": 3, "step_size": 0.1, "sampler": Seeds(size=2)},
+        options={"q": 3, "mu": 1e-6, "step_size": 0.1, "sampler": Seeds(size=2)},
         max_iterations=5,
         rng=0,
     )

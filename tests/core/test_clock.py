@@ -24,7 +24,7 @@ def test_time_stops_with_the_run_and_in_callbacks(monkeypatch):
     run = AskTell(
         np.zeros(5),
         k=2,
-        options={"q": 3, "step_size": 0.01},
+        options={"q": 3, "mu": 1e-6, "step_size": 0.01},
         max_iterations=2,
         callback=callback,
         rng=0,

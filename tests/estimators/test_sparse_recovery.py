@@ -6,30 +6,11 @@ import numpy as np
 import pytest
 
 from estimators.recovery import estimate, sparse_vector
-from reference import compressed_sensing as naive
 from szoht.core.directions import CACHE_BYTES
 from szoht.core.query import Answer
 from szoht.core.random import Key
 from szoht.errors import ParameterError
-from szoht.estimators.sparse_recovery import SignRows, SparseRecovery
-
-
-@pytest.mark.parametrize("centered", [False, True])
-def test_rows_of_signs_are_the_matrix_that_they_stand_for(centered):
-    estimator = SparseRecovery(sparsity=2, n_measurements=70, mu=1.0)
-    (query,) = estimator.plan(np.zeros(3000), None, None, Key(seed=1)).queries
-    valid = np.ones(70, dtype=bool)
-    valid[[0, 31, 69]] = False
-    rows = SignRows(directions=query.directions, valid=valid, centered=centered)
-    matrix = query.points()[1:][valid]
-    if centered:
-        matrix, _ = naive.with_intercept(matrix, np.zeros(67))
-    chosen = np.array([0, 7, 2999])
-    weights = np.linspace(-1, 1, 67)
-    assert rows.shape == (67, 3000)
-    assert np.allclose(rows.columns(chosen), matrix[:, chosen].T)
-    assert np.allclose(rows.correlate(weights), weights @ matrix)
-    assert np.allclose(rows.gram_rows(chosen), matrix[:, chosen].T @ matrix)
+from szoht.estimators.sparse_recovery import SparseRecovery
 
 
 def test_the_memory_is_a_cache_only():

@@ -77,7 +77,7 @@ def test_a_plain_function_is_recorded_point_by_point_before_the_next_call():
         return value(x, sample)
 
     plan = difference_plan()
-    oracle = Oracle(objective=Objective(value=watched))
+    oracle = Oracle(objective=Objective(value=watched), on_error="stop")
     oracle(plan, on_chunk=lambda answer: events.append("recorded"))
     assert events == ["call", "recorded"] * plan.n_points
 
@@ -134,7 +134,7 @@ def test_a_skipped_point_is_recorded_with_its_reason():
 def test_a_failure_counts_what_was_spent_and_shows_the_point(on_chunk):
     plan = difference_plan()
     with pytest.raises(PointFailure) as caught:
-        Oracle(objective=failing_at(4))(plan, on_chunk=on_chunk)
+        Oracle(objective=failing_at(4), on_error="stop")(plan, on_chunk=on_chunk)
     assert caught.value.spent == 4
     assert caught.value.index == 3
     assert np.array_equal(caught.value.point, plan.points()[3])
@@ -147,7 +147,7 @@ def test_what_was_known_counts_as_spent():
     Oracle(objective=OBJECTIVES["plain"])(plan, on_chunk=lambda a: record.setdefault(a.chunk, a))
     known = {chunk: record[chunk] for chunk in list(record)[:5]}
     with pytest.raises(PointFailure) as caught:
-        Oracle(objective=failing_at(2))(plan, known=known)
+        Oracle(objective=failing_at(2), on_error="stop")(plan, known=known)
     assert caught.value.spent == 7
     assert caught.value.index == 6
 
@@ -174,7 +174,7 @@ def test_a_failure_in_a_stack_of_single_points_shows_the_right_one():
         value=value, values=lambda points, _: np.where(points[:, 0] == 5 * Y[0], np.inf, 1.0)
     )
     with pytest.raises(PointFailure) as caught:
-        Oracle(objective=broken, chunk_size=3)(plan)
+        Oracle(objective=broken, chunk_size=3, on_error="stop")(plan)
     assert caught.value.index == 5
     assert caught.value.spent == 6
     assert np.array_equal(caught.value.point, 5 * Y)
@@ -280,7 +280,7 @@ def test_a_point_has_failed_only_if_all_of_its_outputs_have(name):
     assert np.flatnonzero(np.isnan(answer.values)).tolist() == [5]
     assert np.argwhere(np.isnan(answer.outputs)).tolist() == [[3, 0], [5, 0], [5, 1]]
     with pytest.raises(PointFailure) as caught:
-        Oracle(objective=objective)(plan)
+        Oracle(objective=objective, on_error="stop")(plan)
     assert caught.value.index == 5
     assert "nan" in caught.value.reason
 

@@ -50,7 +50,7 @@ def test_ask_tell_handles_failures_alike(on_error):
     asked = AskTell(
         np.zeros(20),
         k=2,
-        options={"q": 10, "step_size": 0.1},
+        options={"q": 10, "mu": 1e-6, "step_size": 0.1},
         max_queries=60,
         on_error=on_error,
         method="szoht",
@@ -68,7 +68,15 @@ def test_ask_tell_handles_failures_alike(on_error):
 
 
 def test_ask_tell_numbers_failures_in_a_search():
-    run = AskTell(np.zeros(20), k=2, options={"q": 10}, max_queries=500, rng=0, method="szoht")
+    run = AskTell(
+        np.zeros(20),
+        k=2,
+        options={"q": 10, "mu": 1e-6},
+        max_queries=500,
+        rng=0,
+        method="szoht",
+        on_error="stop",
+    )
     run.tell(((run.ask().points() - 1) ** 2).sum(1))
     values = ((run.ask().points() - 1) ** 2).sum(1)
     values[4] = np.nan
@@ -78,7 +86,13 @@ def test_ask_tell_numbers_failures_in_a_search():
 
 def test_infinite_answers_are_failures_in_ask_tell_too():
     run = AskTell(
-        np.zeros(30), k=2, options={"q": 4}, max_queries=200, rng=0, on_error="skip", method="szoht"
+        np.zeros(30),
+        k=2,
+        options={"q": 4, "mu": 1e-6},
+        max_queries=200,
+        rng=0,
+        on_error="skip",
+        method="szoht",
     )
     run.tell([5.0, 4, 6, 5, 5])
     values = np.full(run.ask().n_points, 4.0)

@@ -159,7 +159,7 @@ def test_a_callback_that_stops_costs_no_further_query():
         quadratic,
         np.zeros(5),
         k=2,
-        options={"q": 3, "step_size": 0.01},
+        options={"q": 3, "mu": 1e-6, "step_size": 0.01},
         callback=lambda progress: True,
         max_queries=100,
         rng=0,

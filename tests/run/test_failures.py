@@ -56,7 +56,14 @@ def test_the_run_ends_and_keeps_what_it_has(name):
 
     fun = failing(60, how)
     result = minimize(
-        watched, np.zeros(D), k=2, options={"q": 10}, max_queries=500, rng=0, method="szoht"
+        watched,
+        np.zeros(D),
+        k=2,
+        options={"q": 10},
+        max_queries=500,
+        rng=0,
+        method="szoht",
+        on_error="stop",
     )
     assert result.status is Status.FAILED
     assert not result.success
@@ -91,6 +98,62 @@ def test_skipping_leaves_the_point_out_and_counts_it(name):
     assert np.isfinite(result.fun)
 
 
+def test_by_default_a_failed_point_is_skipped_and_the_first_one_warned_about():
+    calls = 0
+
+    def fun(x):
+        nonlocal calls
+        calls += 1
+        if calls in (60, 70):
+            raise OSError("licence server is down")
+        return quadratic(x)
+
+    with pytest.warns(errors.SkippedPointWarning, match="licence server") as caught:
+        result = minimize(fun, np.zeros(D), k=2, method="szoht", max_queries=500, rng=0)
+    assert len(caught) == 1
+    assert result.status is Status.QUERIES
+    assert result.counts.failures == 2
+
+
+@pytest.mark.parametrize("method", ["auto", "szoht"])
+def test_by_default_an_exception_at_the_start_is_raised(method):
+    with pytest.raises(OSError, match="licence") as caught:
+        minimize(boom, np.zeros(D), k=2, method=method, max_queries=500)
+    assert caught.traceback[-1].name == "boom"
+
+
+@pytest.mark.parametrize("method", ["auto", "szoht"])
+@pytest.mark.parametrize("answer", [np.nan, np.inf, None, "text", 1j])
+def test_by_default_a_start_without_a_number_names_the_remedy(method, answer):
+    result = minimize(lambda x: answer, np.zeros(D), k=2, method=method, max_queries=500)
+    assert result.status is Status.FAILED
+    assert not result.success
+    assert str(answer)[:4] in result.message or "of type" in result.message
+    assert "`x0`" in result.message
+    assert result.nfev == 1
+
+
+@pytest.mark.parametrize(
+    "bug", [NameError, ImportError, AttributeError, SyntaxError, TypeError, ModuleNotFoundError]
+)
+def test_by_default_a_bug_is_raised_anywhere_and_skipped_if_asked_for(bug):
+    def raise_bug(x):
+        raise bug("a slip")
+
+    with pytest.raises(bug, match="a slip"):
+        minimize(failing(60, raise_bug), np.zeros(D), k=2, method="szoht", max_queries=500, rng=0)
+    result = minimize(
+        failing(60, raise_bug),
+        np.zeros(D),
+        k=2,
+        method="szoht",
+        max_queries=500,
+        rng=0,
+        on_error="skip",
+    )
+    assert result.counts.failures == 1
+
+
 def test_skipping_rescales_the_estimate():
     """Half of the directions fail: the estimate must not shrink to half."""
     y = np.zeros(D)
@@ -99,7 +162,7 @@ def test_skipping_rescales_the_estimate():
         AskTell(
             y,
             k=D,
-            options={"q": 400, "step_size": 1.0},
+            options={"q": 400, "mu": 1e-6, "step_size": 1.0},
             max_iterations=1,
             rng=0,
             on_error=e,
@@ -183,7 +246,7 @@ def test_vectorised_failures(on_error):
         max_queries=300,
         rng=0,
         on_error=on_error,
-        options={"q": 10, "step_size": 0.05},
+        options={"q": 10, "mu": 1e-6, "step_size": 0.05},
         chunk_size=4,
         method="szoht",
     )
@@ -215,7 +278,7 @@ def test_a_vectorised_function_that_raises(on_error):
         max_queries=300,
         rng=0,
         on_error=on_error,
-        options={"q": 10, "step_size": 0.05},
+        options={"q": 10, "mu": 1e-6, "step_size": 0.05},
         chunk_size=6,
         method="szoht",
     )
@@ -249,7 +312,15 @@ def test_sparse_aware_functions_may_fail_too():
 
 @pytest.mark.parametrize("gradient", [boom, lambda x: np.full(D, np.nan)])
 def test_gradients_may_fail(gradient):
-    result = minimize(quadratic, np.zeros(D), k=2, method="iht", gradient=gradient, max_queries=50)
+    result = minimize(
+        quadratic,
+        np.zeros(D),
+        k=2,
+        method="iht",
+        gradient=gradient,
+        max_queries=50,
+        on_error="stop",
+    )
     assert result.status is Status.FAILED
     assert result.failure.query == 1
 
@@ -316,7 +387,14 @@ def test_the_failing_query_is_numbered_in_a_search_too(at):
         return np.nan if calls[0] == at else float(((x - 1) ** 2).sum())
 
     result = minimize(
-        fun, np.zeros(20), k=2, options={"q": 10}, max_queries=500, rng=0, method="szoht"
+        fun,
+        np.zeros(20),
+        k=2,
+        options={"q": 10},
+        max_queries=500,
+        rng=0,
+        method="szoht",
+        on_error="stop",
     )
     assert result.failure.query == result.nfev == at
     assert np.array_equal(result.failure.point, points[-1])
@@ -352,6 +430,7 @@ def test_a_nan_gradient_ends_a_run_that_stops_on_errors():
         options={"step_size": 0.1},
         max_iterations=9,
         rng=0,
+        on_error="stop",
     )
     assert result.status is Status.FAILED
     assert result.nit == 2
@@ -373,6 +452,7 @@ def test_a_sample_multiplies_what_a_failed_plan_cost():
         max_iterations=3,
         rng=0,
         method="szoht",
+        on_error="stop",
     )
     assert result.nfev == 15
     result = minimize(

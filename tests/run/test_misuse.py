@@ -93,7 +93,8 @@ def never(*_):
     ],
 )
 def test_misuse_is_found_before_a_query_is_spent(changes, error, message):
-    arguments = {"x0": np.zeros(D), "k": 3, "max_queries": 500, "rng": 0, "options": {"q": 30}}
+    arguments = {"x0": np.zeros(D), "k": 3, "max_queries": 500, "rng": 0}
+    arguments["options"] = {"q": 30, "mu": 1e-6}
     arguments |= {"method": "szoht"} | changes
     if arguments["method"] != "szoht":
         arguments["options"] = None

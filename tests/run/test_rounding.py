@@ -70,5 +70,6 @@ def test_single_precision_is_noticed():
             np.zeros(30),
             k=2,
             max_queries=300,
+            options={"mu": 1e-6},
             method="szoht",
         )

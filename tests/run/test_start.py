@@ -88,7 +88,7 @@ def test_sparse_iterates_are_the_dense_ones_bit_for_bit(d, method, options):
     settings = {
         "k": 10,
         "method": method,
-        "options": {"q": 100, "support_size": 50, **options},
+        "options": {"q": 100, "mu": 1e-6, "support_size": 50, **options},
         "max_iterations": 12,
         "rng": 3,
     }
@@ -169,9 +169,8 @@ def test_dense_functions_are_told_the_remedy():
     method = algorithms.szoht(k=2, q=5, support_size=5)
     with pytest.raises(CapabilityError, match=r"vectorized.*Pass `x0` as an array"):
         minimize(lambda x: x.sum(axis=1), SparseVector(100), method=method, vectorized=True)
-    result = minimize(lambda x: float(np.sum(x**2)), SparseVector(100), method=method)
-    assert result.status is Status.FAILED
-    assert "pass `x0` as an array" in result.message
+    with pytest.raises(TypeError, match="pass `x0` as an array"):
+        minimize(lambda x: float(np.sum(x**2)), SparseVector(100), method=method)
 
 
 def test_objectives_with_every_power_keep_their_choice():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from algorithms.runs import log_cosh, run
-from szoht import L1Ball, Sparse, errors
+from szoht import Box, L1Ball, Sparse, errors
 from szoht.algorithms.composite import Composite
 from szoht.core.query import Estimate
 from szoht.estimators import Coordinate
@@ -20,6 +20,17 @@ def test_frank_wolfe_never_leaves_the_set():
     estimate = Estimate(gradient=np.array([1.0, 0.0]), value=0.0, measured=True)
     x, _ = update.step(np.zeros(2), estimate, 0, None)
     assert np.array_equal(x, [-1.0, 0.0])
+
+
+def test_frank_wolfe_is_not_rounded_out_of_bounds():
+    rng = np.random.default_rng(0)
+    low = rng.normal(size=1000)
+    box = Box(low, low + rng.random(1000))
+    estimate = Estimate(gradient=rng.normal(size=1000), value=0.0, measured=True)
+    x, _ = FrankWolfe(operator=box, step_size=1.0).step(
+        box.prox(rng.normal(size=1000), 1.0), estimate, 0, None
+    )
+    assert box.contains(x)
 
 
 def test_frank_wolfe_needs_a_set_with_vertices():

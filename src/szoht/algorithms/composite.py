@@ -9,12 +9,14 @@ from typing import cast, get_args
 import numpy as np
 
 from szoht.core.algorithm import Measured, Memory, State
-from szoht.core.operator import Operator
+from szoht.core.operator import Operator, declared_bounds
 from szoht.core.parts import Estimator, SearchUpdate, Update
 from szoht.core.query import Answer, Estimate, Plan, Query, Stage, one_point
 from szoht.core.random import Key, Purpose
 from szoht.core.validation import check_choice, frozen
 from szoht.errors import EvaluationError
+from szoht.estimators.chosen_radius import ChosenRadius
+from szoht.estimators.within_bounds import within_bounds
 from szoht.samplers import Full, Sampler
 from szoht.types import IterateChoice, Sample, Vector
 
@@ -28,19 +30,24 @@ class Composite:
     Parameters
     ----------
     estimator, update, sampler
-        The parts.
+        The parts. If the operator of the update has bounds, the estimator probes within them, see
+        `WithinBounds`.
     iterate : {"best", "last", "average", "random"}, optional
         Which point is the solution: the best measured iterate (a penalty counts), the last one,
         the mean of all iterates projected onto the operator's set, or one of them drawn
         uniformly. By default the best one, unless the sampler shows a different part of the
         objective in each iteration, so that values of different iterations cannot be compared;
         then the last.
+    choose_radius : bool
+        Test f for noise before the first iteration, and lengthen the estimator's radius where
+        values err, see `ChosenRadius`. Named methods do where no ``mu`` is given.
     """
 
     estimator: Estimator
     update: Update | SearchUpdate
     sampler: Sampler = Full()
     iterate: IterateChoice | None = None
+    choose_radius: bool = False
 
     def __post_init__(self) -> None:
         if self.iterate is None:
@@ -55,6 +62,16 @@ class Composite:
     @cached_property
     def _has_output(self) -> bool:
         return hasattr(self.update, "output")
+
+    @cached_property
+    def _estimator(self) -> Estimator:
+        estimator = ChosenRadius(self.estimator) if self.choose_radius else self.estimator
+        return within_bounds(estimator, self.operator)
+
+    @property
+    def revised(self) -> tuple[str, ...]:
+        """What decides, beside the parts, where f is evaluated: names listed in `REVISIONS`."""
+        return () if declared_bounds(self.operator) is None else ("within_bounds",)
 
     @property
     def operator(self) -> Operator:
@@ -83,7 +100,7 @@ class Composite:
             seed=seed,
             n_samples=n_samples,
             x=frozen(x0.copy()),
-            estimator_memory=self.estimator.init(x0),
+            estimator_memory=self._estimator.init(x0),
             update_memory=self.update.init(x0),
         )
 
@@ -96,7 +113,7 @@ class Composite:
             queries = tuple(Query(base=frozen(trial), sample=sample) for trial in trials)
             return Plan(queries=queries, stage=Stage.SEARCH)
         key = Key(seed=state.seed, iteration=state.iteration, round=state.round)
-        return self.estimator.plan(state.x, sample, state.estimator_memory, key)
+        return self._estimator.plan(state.x, sample, state.estimator_memory, key)
 
     def tell(self, state: State, plan: Plan, answers: Sequence[Answer]) -> State:
         """Return the state after the plan was answered."""
@@ -107,8 +124,9 @@ class Composite:
             values = np.concatenate([answer.values for answer in answers])
             chosen, memory = search.choose(state.x, state.estimate, values, state.update_memory)
             return self._record(self._advance(state, chosen.x, memory), chosen)
-        estimate, memory = self.estimator.combine(plan, answers, state.estimator_memory)
-        state = replace(state, estimator_memory=memory)
+        estimate, memory = self._estimator.combine(plan, answers, state.estimator_memory)
+        explanation = getattr(memory, "explanation", state.explanation)
+        state = replace(state, estimator_memory=memory, explanation=explanation)
         return (
             replace(state, round=state.round + 1)
             if estimate is None

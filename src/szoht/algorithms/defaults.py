@@ -5,6 +5,7 @@ import math
 from szoht.core.parts import SearchUpdate, Update
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.estimators import Gaussian, Sphere
+from szoht.estimators.differences import CENTRAL_LENGTH, FORWARD_LENGTH
 from szoht.operators import L1Ball, Operator, Sparse
 from szoht.schedules import Scheduled
 from szoht.updates import ForwardBackward, LineSearch
@@ -19,10 +20,6 @@ __all__ = [
     "pick_sphere",
     "pick_update",
 ]
-
-FORWARD_LENGTH, CENTRAL_LENGTH = 1e-6, 1e-4
-"""How far a difference moves. Rounding contributes eps |f| / length to a quotient, curvature
-L length / 2, or, for central differences, a multiple of length^2: both stay small here."""
 
 MAX_SUPPORT_SIZE = 100_000
 MAX_GAUSSIAN_DIRECTIONS = 100

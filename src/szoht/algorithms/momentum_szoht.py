@@ -50,4 +50,10 @@ def momentum_szoht(
     operator = pick_operator(k, constraint)
     update = Momentum(operator=operator, step_size=step_size, beta=beta)
     estimator = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d)
-    return Composite(estimator=estimator, update=update, sampler=sampler, iterate=iterate)
+    return Composite(
+        estimator=estimator,
+        update=update,
+        sampler=sampler,
+        iterate=iterate,
+        choose_radius=mu is None,
+    )

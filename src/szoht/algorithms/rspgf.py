@@ -37,7 +37,8 @@ def rspgf(
     q : int or Schedule
         Directions per iteration, the batch m of the paper; by default min(100, d).
     mu : float or Schedule
-        Radius, > 0; a direction is about sqrt(d) long. By default 1e-6 / sqrt(d).
+        Radius, > 0; a direction is about sqrt(d) long. By default 1e-6 / sqrt(d), and longer where
+        f is found to be noisy, see `ChosenRadius`.
     step_size : float or Schedule
         gamma, > 0; 1 / (2 L) in theory; by default found by line search.
     central : bool
@@ -65,6 +66,7 @@ def rspgf(
         update=pick_update(operator, step_size),
         sampler=sampler,
         iterate=iterate,
+        choose_radius=mu is None,
     )
 
 

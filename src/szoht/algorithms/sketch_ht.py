@@ -40,7 +40,8 @@ def sketch_ht(
     constraint : Operator
         Another sparse set, with a ``k`` of its own.
     mu : float or Schedule
-        How far a probed coordinate moves, > 0; by default 1e-4. Raise it if f is noisy.
+        How far a probed coordinate moves, > 0; by default 1e-4, and longer where f is found to be
+        noisy, see `ChosenRadius`. A sparse ``x0`` is not tested: raise it if f is noisy.
     step_size : float or Schedule
         eta, > 0; by default found by line search, see `LineSearch`.
     buckets : int
@@ -80,4 +81,10 @@ def sketch_ht(
         count=count, mu=default_mu(None, central=True) if mu is None else mu, buckets=buckets
     )
     update = pick_update(operator, step_size)
-    return Composite(estimator=estimator, update=update, sampler=sampler, iterate=iterate)
+    return Composite(
+        estimator=estimator,
+        update=update,
+        sampler=sampler,
+        iterate=iterate,
+        choose_radius=mu is None,
+    )

@@ -40,7 +40,7 @@ def szoht(
         Directions per iteration; by default ``ceil(3 k (1 + log(d / k)))``, at most d.
     mu : float or Schedule
         Radius of a difference, > 0; directions have unit length. By default 1e-6, or 1e-4 if
-        central.
+        central, and longer where f is found to be noisy, see `ChosenRadius`.
     step_size : float or Schedule
         eta, > 0; by default found by line search, see `LineSearch`.
     support_size : int
@@ -72,9 +72,12 @@ def szoht(
 
     Notes
     -----
-    Costs q + 1 queries per iteration (2 q if central), 3 more with line search; memory
-    O(q support_size + d). The paper returns the last iterate and leaves eta to the user; here the
-    best measured iterate is the default, and eta is searched for if not given.
+    Costs q + 1 queries per iteration (2 q if central), 3 more with line search, and 7 for the
+    noise test if no ``mu`` is given; memory O(q support_size + d). The paper returns the last
+    iterate and leaves eta to the user; here the best measured iterate is the default, and eta is
+    searched for if not given. Where the constraint has bounds and a direction would leave them,
+    the estimate is made around a base point moved inside, for one more query (`WithinBounds`); the
+    paper probes beyond them.
 
     References
     ----------
@@ -92,4 +95,10 @@ def szoht(
         orthogonal=orthogonal,
     )
     update = pick_update(operator, step_size)
-    return Composite(estimator=estimator, update=update, sampler=sampler, iterate=iterate)
+    return Composite(
+        estimator=estimator,
+        update=update,
+        sampler=sampler,
+        iterate=iterate,
+        choose_radius=mu is None,
+    )

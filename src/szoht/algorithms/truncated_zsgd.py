@@ -38,7 +38,8 @@ def truncated_zsgd(
         can work with.
     mu : float or Schedule
         Radius of a difference, > 0; a direction is about sqrt(d) long. By default
-        1e-6 / sqrt(d), or 1e-4 / sqrt(d) if central.
+        1e-6 / sqrt(d), or 1e-4 / sqrt(d) if central, and longer where f is found to be noisy,
+        see `ChosenRadius`.
     step_size : float or Schedule
         gamma, > 0; by default found by line search, see `LineSearch`.
     central : bool
@@ -68,4 +69,5 @@ def truncated_zsgd(
         update=pick_update(operator, step_size),
         sampler=sampler,
         iterate=iterate,
+        choose_radius=mu is None,
     )

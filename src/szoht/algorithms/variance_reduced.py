@@ -75,11 +75,10 @@ def vr_szht(
     """
     operator = pick_operator(k, constraint)
     inner = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d, orthogonal=orthogonal)
-    estimator = SVRG(
-        estimator=inner, snapshot=snapshot or _snapshot(inner, snapshot_q), every=every
-    )
+    snapshot = snapshot or _snapshot(inner, snapshot_q)
+    estimator = SVRG(estimator=inner, snapshot=snapshot, every=every)
     sampler = Snapshots(every=every, size=batch_size)
-    return _compose(estimator, operator, step_size, sampler, iterate)
+    return _compose(estimator, operator, step_size, sampler, iterate, choose_radius=mu is None)
 
 
 def sarah_szht(
@@ -121,11 +120,10 @@ def sarah_szht(
     """
     operator = pick_operator(k, constraint)
     inner = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d, orthogonal=orthogonal)
-    estimator = SARAH(
-        estimator=inner, snapshot=snapshot or _snapshot(inner, snapshot_q), every=every
-    )
+    snapshot = snapshot or _snapshot(inner, snapshot_q)
+    estimator = SARAH(estimator=inner, snapshot=snapshot, every=every)
     sampler = Snapshots(every=every, size=batch_size)
-    return _compose(estimator, operator, step_size, sampler, iterate)
+    return _compose(estimator, operator, step_size, sampler, iterate, choose_radius=mu is None)
 
 
 def saga_szht(
@@ -169,9 +167,10 @@ def saga_szht(
     """
     operator = pick_operator(k, constraint)
     inner = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d, orthogonal=orthogonal)
-    initial = inner if initial_q is None else _with_directions(inner, initial_q)
+    initial = inner if initial_q is None else replace(inner, q=initial_q)
     estimator = MemoryTable(estimator=inner, initial=initial)
-    return _compose(estimator, operator, step_size, Snapshots(size=batch_size), iterate)
+    sampler = Snapshots(size=batch_size)
+    return _compose(estimator, operator, step_size, sampler, iterate, choose_radius=mu is None)
 
 
 def _snapshot(inner: Sphere, q: Scheduled | None) -> Sphere:
@@ -179,10 +178,6 @@ def _snapshot(inner: Sphere, q: Scheduled | None) -> Sphere:
         if callable(inner.q):
             raise ParameterError("`snapshot_q` must be given when `q` is a schedule; got None.")
         q = int(10 * inner.q)
-    return _with_directions(inner, q)
-
-
-def _with_directions(inner: Sphere, q: Scheduled) -> Sphere:
     return replace(inner, q=q)
 
 
@@ -192,6 +187,8 @@ def _compose(
     step_size: Scheduled | None,
     sampler: Snapshots,
     iterate: IterateChoice | None,
+    *,
+    choose_radius: bool,
 ) -> Composite:
     if step_size is None:
         raise ParameterError(
@@ -199,4 +196,10 @@ def _compose(
             "component would fit that component. Got step_size=None."
         )
     update = ForwardBackward(operator=operator, step_size=step_size)
-    return Composite(estimator=estimator, update=update, sampler=sampler, iterate=iterate)
+    return Composite(
+        estimator=estimator,
+        update=update,
+        sampler=sampler,
+        iterate=iterate,
+        choose_radius=choose_radius,
+    )

@@ -54,4 +54,10 @@ def zo_adamm(
         operator=operator, step_size=step, beta_mean=beta_mean, beta_square=beta_square
     )
     estimator = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d)
-    return Composite(estimator=estimator, update=update, sampler=sampler, iterate=iterate)
+    return Composite(
+        estimator=estimator,
+        update=update,
+        sampler=sampler,
+        iterate=iterate,
+        choose_radius=mu is None,
+    )

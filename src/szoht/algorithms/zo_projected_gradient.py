@@ -32,7 +32,7 @@ def zo_projected_gradient(
         Directions per iteration; by default min(100, d).
     mu : float or Schedule
         Radius of a difference, > 0; a direction is about sqrt(d) long. By default
-        1e-6 / sqrt(d).
+        1e-6 / sqrt(d), and longer where f is found to be noisy, see `ChosenRadius`.
     step_size : float or Schedule
         eta, > 0; by default found by line search.
     central : bool
@@ -59,4 +59,5 @@ def zo_projected_gradient(
         update=pick_update(ball, step_size),
         sampler=sampler,
         iterate=iterate,
+        choose_radius=mu is None,
     )

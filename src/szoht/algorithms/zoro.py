@@ -51,8 +51,9 @@ def zoro(
     n_measurements : int
         m; by default ``ceil(2 s max(1, log(d / s))) + 10``, at most d.
     mu : float or Schedule
-        Scale of a probe, > 0; by default ``1e-6 / sqrt(d)``. A probe has length ``mu sqrt(d)``:
-        with 1e-4 the published method stalls at d = 10,000, see `SparseRecovery`.
+        Scale of a probe, > 0; by default ``1e-6 / sqrt(d)``, and longer where f is found to be
+        noisy, see `ChosenRadius`. A probe has length ``mu sqrt(d)``: with 1e-4 the published
+        method stalls at d = 10,000, see `SparseRecovery`.
     step_size : float or Schedule
         alpha, > 0; 1 / L in theory, and 2 / L already flips signs for ever; by default found by
         line search, see `LineSearch`.
@@ -104,7 +105,13 @@ def zoro(
         centered=centered,
     )
     update = pick_update(operator, step_size)
-    return Composite(estimator=estimator, update=update, sampler=sampler, iterate=iterate)
+    return Composite(
+        estimator=estimator,
+        update=update,
+        sampler=sampler,
+        iterate=iterate,
+        choose_radius=mu is None,
+    )
 
 
 def ada_zoro(
@@ -183,7 +190,13 @@ def ada_zoro(
         centered=centered,
     )
     update = pick_update(operator, step_size)
-    return Composite(estimator=estimator, update=update, sampler=sampler, iterate=iterate)
+    return Composite(
+        estimator=estimator,
+        update=update,
+        sampler=sampler,
+        iterate=iterate,
+        choose_radius=mu is None,
+    )
 
 
 def _operator(k: int | None, constraint: Operator | None, penalty: float) -> Operator:

@@ -45,7 +45,7 @@ def zscg(
         Directions per iteration; by default min(100, d).
     mu : float or Schedule
         Radius of a difference, > 0; a direction is about sqrt(d) long. By default
-        1e-6 / sqrt(d).
+        1e-6 / sqrt(d), and longer where f is found to be noisy, see `ChosenRadius`.
     step_size : float or Schedule
         a_t in (0, 1] of the first variant; 2 / (t + 2) by default. The reference has 6 / (t + 5)
         for convex and 1 / sqrt(N) for other functions.
@@ -83,5 +83,9 @@ def zscg(
             horizon=horizon,
         )
     return Composite(
-        estimator=pick_gaussian(q=q, mu=mu, d=d), update=update, sampler=sampler, iterate=iterate
+        estimator=pick_gaussian(q=q, mu=mu, d=d),
+        update=update,
+        sampler=sampler,
+        iterate=iterate,
+        choose_radius=mu is None,
     )

@@ -30,7 +30,7 @@ def ask(
     budget: options.Budget = None,
     target: options.Target = None,
     seed: options.Seed = None,
-    on_error: options.OnErrorChoice = "stop",
+    on_error: options.OnErrorChoice = None,
     sparse: Annotated[bool, typer.Option("--sparse", help="Print only the non-zeros.")] = False,
     limit: Annotated[
         int | None, typer.Option("--limit", help="Maximum number of points to print.")
@@ -49,7 +49,7 @@ def ask(
                     max_queries=budget,
                     target=target,
                     rng=seed,
-                    on_error=cast(OnError, on_error),
+                    on_error=cast(OnError | None, on_error),
                 ),
                 start,
                 limits={"max_queries": budget, "target": target},

@@ -88,8 +88,12 @@ Output: TypeAlias = Annotated[
     Path | None, typer.Option("--output", help="Write the result to this JSON file.")
 ]
 OnErrorChoice: TypeAlias = Annotated[
-    str,
-    typer.Option("--on-error", help="What to do when a point cannot be evaluated: stop or skip."),
+    str | None,
+    typer.Option(
+        "--on-error",
+        help="What to do when a point cannot be evaluated: stop or skip. By default it is skipped, "
+        "with a warning, unless it is the first.",
+    ),
 ]
 Workers: TypeAlias = Annotated[
     int | None, typer.Option("--workers", help="Number of points to evaluate in parallel.")

@@ -54,7 +54,7 @@ def solve(
         bool,
         typer.Option("--vectorized", help="The function takes an array of points, one per row."),
     ] = False,
-    on_error: options.OnErrorChoice = "stop",
+    on_error: options.OnErrorChoice = None,
     workers: options.Workers = None,
     retries: options.Retries = None,
     store: Annotated[
@@ -85,7 +85,7 @@ def solve(
             target=target,
             rng=seed,
             vectorized=vectorized,
-            on_error=cast(OnError, on_error),
+            on_error=cast(OnError | None, on_error),
             **options.executor_kwargs(workers, retries, program=bool(program)),
             progress=not quiet,
             store=store,

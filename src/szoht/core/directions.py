@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, Self, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ __all__ = [
     "Directions",
     "Offsets",
     "SampledDirections",
+    "ScaledDirections",
     "prefetch",
     "weighted_sum",
 ]
@@ -156,6 +157,11 @@ class ArrayDirections:
     indices: Indices
     values: Vector
 
+    @classmethod
+    def axes(cls, coordinates: Indices, d: int) -> Self:
+        """Return the unit vectors of some coordinates."""
+        return cls(d=d, indices=coordinates[:, np.newaxis], values=np.ones((coordinates.size, 1)))
+
     @property
     def count(self) -> int:
         """How many directions there are."""
@@ -201,9 +207,44 @@ class DirectionSlice:
         """Leave memory to the whole."""
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ScaledDirections:
+    """Other directions with every coordinate multiplied by its own factor."""
+
+    inner: Directions
+    scale: Vector
+
+    @property
+    def d(self) -> int:
+        """The dimension of the space."""
+        return self.inner.d
+
+    @property
+    def count(self) -> int:
+        """How many directions there are."""
+        return self.inner.count
+
+    @property
+    def block_rows(self) -> int:
+        """How many directions a slice holds at most."""
+        return self.inner.block_rows
+
+    def slices(self, start: int, stop: int) -> Iterator[Offsets]:
+        """Yield the directions ``start`` to ``stop``."""
+        for indices, values in self.inner.slices(start, stop):
+            factors = self.scale if indices is None else self.scale[indices]
+            yield Offsets(indices, values * factors)
+
+    def recycle(self, previous: Directions | None) -> None:
+        """Pass memory on to the directions that are scaled."""
+        self.inner.recycle(previous.inner if isinstance(previous, ScaledDirections) else previous)
+
+
 def prefetch(directions: Directions) -> Iterator[Offsets]:
     """Sample, a block at a time, what will be needed later and is cached until then."""
-    if isinstance(directions, SampledDirections) and directions.is_cached:
+    if isinstance(directions, ScaledDirections):
+        yield from prefetch(directions.inner)
+    elif isinstance(directions, SampledDirections) and directions.is_cached:
         yield from directions.slices(0, directions.count)
 
 

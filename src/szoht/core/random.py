@@ -19,6 +19,7 @@ class Purpose(enum.IntEnum):
     DIRECTIONS = 1
     ITERATE = 2
     EXCHANGE = 3
+    NOISE = 4
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,11 +3,12 @@
 import math
 import numbers
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from szoht.errors import AnswerShapeError, ParameterError, ParameterTypeError
-from szoht.types import Vector
+from szoht.types import Indices, Vector
 
 __all__ = [
     "answer_array",
@@ -20,6 +21,8 @@ __all__ = [
     "frozen",
     "real_array",
 ]
+
+Array = TypeVar("Array", Vector, Indices)
 
 
 def check_integer(
@@ -135,7 +138,7 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
     return str(value)
 
 
-def frozen(array: Vector) -> Vector:
+def frozen(array: Array) -> Array:
     """Mark an array that we own as read-only and return it; a sparse vector always is."""
     if isinstance(array, np.ndarray):
         array.flags.writeable = False

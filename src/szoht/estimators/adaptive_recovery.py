@@ -7,19 +7,30 @@ from typing import cast
 
 import numpy as np
 
-from szoht.core.directions import ArrayDirections, DirectionSlice, SampledDirections
+from szoht.core.directions import (
+    ArrayDirections,
+    Directions,
+    DirectionSlice,
+    SampledDirections,
+)
 from szoht.core.distributions import RademacherDistribution
 from szoht.core.query import Answer, Estimate, Plan, Query
 from szoht.core.random import Key
 from szoht.core.validation import check_integer, check_real, frozen
-from szoht.estimators.differences import EPS, VALUE_ERROR_EPS, Quotients, quotients_of
+from szoht.estimators.differences import (
+    EPS,
+    VALUE_ERROR_EPS,
+    Quotients,
+    quotients_of,
+    unscaled,
+    without_scale,
+)
 from szoht.estimators.sensing.cosamp import cosamp, least_squares
+from szoht.estimators.sensing.matrices import SignMatrix, without_mean
 from szoht.estimators.sparse_recovery import (
-    SignRows,
     default_measurements,
     estimate_of,
     radius_at,
-    without_mean,
 )
 from szoht.schedules import Scheduled, check_scheduled
 from szoht.types import Indices, Sample, Vector
@@ -149,7 +160,7 @@ class AdaptiveRecovery:
         s = self.sparsity or min(2, x.size)
         return RecoveryState(
             sparsity=s,
-            support=_read_only(np.empty(0, dtype=np.intp)),
+            support=frozen(np.empty(0, dtype=np.intp)),
             dense=self._rows(s, x.size) > self.compression * x.size,
             values=frozen(np.empty(0)),
         )
@@ -159,9 +170,8 @@ class AdaptiveRecovery:
         radius = radius_at(self.mu, key.iteration, x.size)
         first = memory.values.size == 0
         if memory.dense:
-            axes = np.arange(x.size)[:, np.newaxis]
-            directions: ArrayDirections | DirectionSlice = ArrayDirections(
-                d=x.size, indices=axes, values=np.ones(axes.shape)
+            directions: ArrayDirections | DirectionSlice = ArrayDirections.axes(
+                np.arange(x.size), x.size
             )
             radius *= math.sqrt(x.size)  # as long as a probe along signs
         else:
@@ -178,11 +188,12 @@ class AdaptiveRecovery:
         (query,) = plan.queries
         values = np.concatenate([memory.values, answers[0].values])
         quotients, d = quotients_of(query, values), query.base.size
+        rows, scale = unscaled(cast(Directions, query.directions))
         gradient = None
         if memory.dense or math.isnan(quotients.value):
             gradient = quotients.slopes if memory.dense else np.zeros(d)
         else:
-            pool = cast(DirectionSlice, query.directions).whole
+            pool = cast(DirectionSlice, rows).whole
             memory = replace(memory, values=frozen(values), pool=pool)
         while gradient is None and self._has_enough_rows(memory, d):
             gradient, memory = self._attempt(memory, quotients, query.radius, d)
@@ -191,7 +202,7 @@ class AdaptiveRecovery:
         memory = replace(
             memory, values=frozen(np.empty(0)), support_rejected=memory.support.size == 0
         )
-        return estimate_of(gradient, query, quotients), memory
+        return estimate_of(without_scale(gradient, scale), query, quotients), memory
 
     def _attempt(
         self, memory: RecoveryState, quotients: Quotients, radius: float, d: int
@@ -202,7 +213,7 @@ class AdaptiveRecovery:
             return np.zeros(d), memory
         slopes = without_mean(slopes) if self.centered else slopes
         assert memory.pool is not None, "answers came from a pool"  # noqa: S101
-        rows = SignRows(
+        rows = SignMatrix(
             directions=DirectionSlice(whole=memory.pool, start=0, count=quotients.valid.size),
             valid=quotients.valid,
             centered=self.centered,
@@ -221,7 +232,7 @@ class AdaptiveRecovery:
             max_passes=self.max_passes,
         )
         if found.residual <= max(self.phi_cosamp, noise):
-            support = _read_only(np.flatnonzero(found.solution))
+            support = frozen(np.flatnonzero(found.solution))
             return found.solution, replace(memory, support=support)
         return None, self._with_larger_sparsity(memory, d)
 
@@ -246,7 +257,7 @@ class AdaptiveRecovery:
         return default_measurements(sparsity, d, self.oversampling)
 
 
-def _on_support(rows: SignRows, slopes: Vector, support: Indices) -> tuple[Vector, float]:
+def _on_support(rows: SignMatrix, slopes: Vector, support: Indices) -> tuple[Vector, float]:
     """Return the least-squares gradient on ``support``, and its residual per spare probe."""
     gradient = np.zeros(rows.shape[1])
     spare = slopes.size - support.size
@@ -254,7 +265,7 @@ def _on_support(rows: SignRows, slopes: Vector, support: Indices) -> tuple[Vecto
         return gradient, math.inf
     columns = rows.columns(support)
     gradient[support] = least_squares(columns, slopes)
-    rest = slopes - gradient[support] @ columns
+    rest = slopes - columns @ gradient[support]
     length = float(np.linalg.norm(slopes))
     # Fitting n unknowns takes n degrees of freedom out of the residual.
     ratio = float(np.linalg.norm(rest)) / length if length > 0 else 0.0
@@ -283,8 +294,3 @@ def _pool(pool: SampledDirections | None, key: Key, *, d: int, rows: int) -> Sam
         d=d,
         count=block * math.ceil(count / block),
     )
-
-
-def _read_only(indices: Indices) -> Indices:
-    indices.flags.writeable = False
-    return indices

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from szoht.core.directions import ArrayDirections
 from szoht.core.query import Answer, Estimate, Plan
 from szoht.core.random import Key, Purpose, draw_supports
@@ -61,8 +59,7 @@ class Coordinate:
         del memory
         generator = key.generator(Purpose.DIRECTIONS)
         chosen = draw_supports(generator, d=x.size, size=self.count or x.size, count=1)[0]
-        indices = chosen[:, np.newaxis]
-        directions = ArrayDirections(d=x.size, indices=indices, values=np.ones(indices.shape))
+        directions = ArrayDirections.axes(chosen, x.size)
         radius = at(self.mu, key.iteration, "mu")
         return difference_plan(x, sample, directions, radius=radius, central=self.central)
 

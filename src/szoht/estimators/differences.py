@@ -4,21 +4,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.core.directions import Directions, SampledDirections, weighted_sum
+from szoht.core.directions import (
+    Directions,
+    SampledDirections,
+    ScaledDirections,
+    weighted_sum,
+)
 from szoht.core.query import Answer, Estimate, Plan, Query
 from szoht.core.sparse_vector import SparseVector
 from szoht.types import Sample, Vector
 
 __all__ = [
+    "CENTRAL_LENGTH",
+    "FORWARD_LENGTH",
     "Quotients",
     "difference_plan",
     "direction_weights",
     "directional_estimate",
+    "gradient_along",
     "quotients_of",
     "rounding_and_slope",
+    "unscaled",
+    "without_scale",
 ]
 
 EPS = float(np.finfo(np.float64).eps)
+
+FORWARD_LENGTH, CENTRAL_LENGTH = 1e-6, 1e-4
+"""How far a difference moves by default. Rounding contributes eps |f| / length to a quotient,
+curvature L length / 2, or, for central differences, a multiple of length^2: both stay small."""
 
 VALUE_ERROR_EPS = 16
 """The rounding error of a value of f, in units of eps |f|."""
@@ -61,7 +75,7 @@ def directional_estimate(query: Query, answer: Answer, *, scale: float, mean: bo
     assert query.directions is not None, "a difference plan always has directions"  # noqa: S101
     rounding, slope = rounding_and_slope(query, quotients)
     return Estimate(
-        gradient=weighted_sum(
+        gradient=gradient_along(
             query.directions,
             _weights(quotients, scale, mean),
             sparse=isinstance(query.base, SparseVector),
@@ -82,6 +96,29 @@ def _weights(quotients: Quotients, scale: float, mean: bool) -> Vector:
     n_valid = max(1, int(np.count_nonzero(quotients.valid)))
     weights: Vector = quotients.slopes * (scale / n_valid if mean else scale)
     return weights
+
+
+def gradient_along(directions: Directions, weights: Vector, *, sparse: bool = False) -> Vector:
+    """Return ``sum_i weights_i u_i``, divided by the factors with which the u_i were scaled.
+
+    Slopes along S u are those of the gradient S g along u.
+    """
+    inner, scale = unscaled(directions)
+    return without_scale(weighted_sum(inner, weights, sparse=sparse), scale)
+
+
+def unscaled(directions: Directions) -> tuple[Directions, Vector | None]:
+    """Return directions without their factors, and the factors."""
+    if isinstance(directions, ScaledDirections):
+        return directions.inner, directions.scale
+    return directions, None
+
+
+def without_scale(slopes: Vector, scale: Vector | None) -> Vector:
+    """Return slopes divided by their factors; where those are zero, nothing was probed: zero."""
+    if scale is None:
+        return slopes
+    return np.divide(slopes, scale, out=np.zeros_like(slopes), where=scale != 0)
 
 
 def quotients_of(query: Query, values: Vector) -> Quotients:
@@ -114,7 +151,7 @@ def rounding_and_slope(query: Query, quotients: Quotients) -> tuple[float, float
 
 
 def _moves_everything(query: Query) -> bool:
-    directions = query.directions
+    directions = None if query.directions is None else unscaled(query.directions)[0]
     return (
         isinstance(directions, SampledDirections)
         and directions.distribution.width(directions.d) == directions.d

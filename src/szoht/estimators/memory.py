@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht.core.directions import Directions, SampledDirections, weighted_sum
+from szoht.core.directions import Directions, SampledDirections, ScaledDirections
 from szoht.core.query import Answer, Estimate, Plan, Query
 from szoht.core.random import Key
 from szoht.core.validation import frozen
+from szoht.estimators.differences import gradient_along
 from szoht.estimators.sphere import Sphere, sphere_estimate, sphere_weights
 from szoht.types import Indices, Sample, Vector
 
@@ -39,7 +40,7 @@ class TableEntry(NamedTuple):
     @property
     def gradient(self) -> Vector:
         """The estimate, its directions sampled again from their key."""
-        return weighted_sum(_without_cache(self.directions), self.weights)
+        return gradient_along(_without_cache(self.directions), self.weights)
 
 
 class EstimateTable(NamedTuple):
@@ -157,4 +158,6 @@ def _refresh(
 
 def _without_cache(directions: Directions) -> Directions:
     """Return the same directions without cached arrays."""
+    if isinstance(directions, ScaledDirections):
+        return replace(directions, inner=_without_cache(directions.inner))
     return replace(directions) if isinstance(directions, SampledDirections) else directions

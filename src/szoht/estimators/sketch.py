@@ -4,6 +4,7 @@ import enum
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from szoht.core.query import Answer, Estimate, Plan, Query
 from szoht.core.random import Key, Purpose
 from szoht.core.sparse_vector import SparseVector
 from szoht.core.validation import check_integer
-from szoht.estimators.differences import EPS, VALUE_ERROR_EPS
+from szoht.estimators.differences import EPS, VALUE_ERROR_EPS, unscaled, without_scale
 from szoht.schedules import Scheduled, at, check_scheduled
 from szoht.types import Indices, Sample, Vector
 
@@ -98,6 +99,7 @@ class Sketch:
     buckets: int | None = None
 
     requires = frozenset[str]()
+    central = True
 
     def __post_init__(self) -> None:
         check_integer("count", self.count, low=1, high_name="d")
@@ -134,7 +136,7 @@ class Sketch:
             )
 
         if memory.step is Step.VERIFY:
-            return Plan(queries=(along(_axes(memory.decoded, x.size)),))
+            return Plan(queries=(along(ArrayDirections.axes(memory.decoded, x.size)),))
         if memory.step is Step.DECODE:
             responding, digits = memory.responding, _digits(x.size)
             bits = np.tile(np.arange(digits), responding.size)
@@ -144,7 +146,7 @@ class Sketch:
         signs = _signs(x, key, memory, every, np.full(every.size, NO_BIT))
         here = Query(base=x, sample=sample)
         support = np.flatnonzero(x)
-        own = (along(_axes(support, x.size)),) if support.size else ()
+        own = (along(ArrayDirections.axes(support, x.size)),) if support.size else ()
         return Plan(queries=(here, *own, along(signs)))
 
     def combine(
@@ -158,7 +160,7 @@ class Sketch:
             memory = self._decode(plan, answers, memory)
             done = not memory.decoded.size
         else:
-            slopes = _slopes(plan.queries[-1], answers[-1], memory.value)
+            slopes = _axis_slopes(plan.queries[-1], answers[-1], memory.value, memory.decoded)
             memory = _add_slopes(memory, memory.decoded, slopes)
             done = True
         if not done:
@@ -174,8 +176,9 @@ class Sketch:
         memory = replace(memory, value=value, step=Step.DECODE)
         if len(answers) > 2:  # noqa: PLR2004  (the base, the support, the buckets)
             own = plan.queries[1]
-            slopes = _slopes(own, answers[1], value)
-            memory = _add_slopes(memory, np.flatnonzero(own.base), slopes)
+            support = np.flatnonzero(own.base)
+            slopes = _axis_slopes(own, answers[1], value, support)
+            memory = _add_slopes(memory, support, slopes)
         totals = _slopes(plan.queries[-1], answers[-1], value)
         spread = np.abs(answers[-1].values).max(initial=abs(value), where=_finite(answers[-1]))
         floor = VALUE_ERROR_EPS * EPS * spread / plan.queries[-1].radius
@@ -188,7 +191,7 @@ class Sketch:
         return replace(memory, responding=responding, totals=totals[responding], buckets=buckets)
 
     def _decode(self, plan: Plan, answers: Sequence[Answer], memory: SketchState) -> SketchState:
-        directions = plan.queries[-1].directions
+        directions, _ = unscaled(cast(Directions, plan.queries[-1].directions))
         assert isinstance(directions, ImplicitSigns), "only buckets are decoded"  # noqa: S101
         slopes = _slopes(plan.queries[-1], answers[-1], memory.value)
         responses = slopes.reshape(memory.responding.size, -1)
@@ -223,7 +226,7 @@ def _add_slopes(memory: SketchState, coordinates: Indices, slopes: Vector) -> Sk
 def _estimate(query: Query, memory: SketchState) -> Estimate:
     """Return the vector of all slopes that were measured."""
     sparse = isinstance(query.base, SparseVector)
-    axes = _axes(memory.known, query.base.size)
+    axes = ArrayDirections.axes(memory.known, query.base.size)
     steepest = float(np.abs(memory.slopes).max(initial=0.0))
     return Estimate(
         gradient=weighted_sum(axes, memory.slopes, sparse=sparse),
@@ -251,12 +254,6 @@ def _signs(
     )
 
 
-def _axes(coordinates: Indices, d: int) -> ArrayDirections:
-    return ArrayDirections(
-        d=d, indices=coordinates[:, np.newaxis], values=np.ones((coordinates.size, 1))
-    )
-
-
 def _slopes(query: Query, answer: Answer, value: float) -> Vector:
     """Return the slopes along the directions of a query, given f(x); unknown ones are zero.
 
@@ -270,6 +267,14 @@ def _slopes(query: Query, answer: Answer, value: float) -> Vector:
     )
     slopes: Vector = (plus - minus) / (2 * query.radius)
     return np.where(np.isfinite(slopes), slopes, 0.0)
+
+
+def _axis_slopes(query: Query, answer: Answer, value: float, coordinates: Indices) -> Vector:
+    """Return the slopes along the axes at ``coordinates``, which may have been scaled."""
+    _, scale = unscaled(cast(Directions, query.directions))
+    return without_scale(
+        _slopes(query, answer, value), None if scale is None else scale[coordinates]
+    )
 
 
 def _finite(answer: Answer) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":

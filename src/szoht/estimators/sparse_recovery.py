@@ -1,35 +1,32 @@
 """ZORO's estimator: a sparse gradient from few random measurements of it."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from szoht.core.directions import Directions, DirectionSlice, SampledDirections, weighted_sum
+from szoht.core.directions import Directions, DirectionSlice, SampledDirections
 from szoht.core.distributions import RademacherDistribution
 from szoht.core.query import Answer, Estimate, Plan, Query
 from szoht.core.random import Key
 from szoht.core.validation import check_integer, check_real
 from szoht.estimators.differences import (
+    FORWARD_LENGTH,
     Quotients,
     difference_plan,
     quotients_of,
     rounding_and_slope,
+    unscaled,
+    without_scale,
 )
 from szoht.estimators.sensing.cosamp import GramRows, cosamp
+from szoht.estimators.sensing.matrices import SignMatrix, without_mean
 from szoht.schedules import Scheduled, at, check_scheduled
-from szoht.types import Indices, Sample, Vector
+from szoht.types import Sample, Vector
 
 __all__ = ["SparseRecovery", "default_measurements", "radius_at"]
-
-PROBE_LENGTH = 1e-6
-"""Default length of a probe, ``mu sqrt(d)``: near sqrt(eps), as in `szoht.algorithms.defaults`."""
-
-STACK_SIGNS = 2**22
-"""Signs in one matrix product, in single precision: 16 MB."""
 
 EXTRA_ROWS = 10
 """Rows beyond ``2 s log(d / s)``, since columns of few signs are often equal: s = 1 needs them."""
@@ -128,20 +125,21 @@ class SparseRecovery:
         (query,) = plan.queries
         quotients = quotients_of(query, answers[0].values)
         d = query.base.size
+        rows, scale = unscaled(cast(Directions, query.directions))
         if memory is None:
-            memory = RowCache(rows=cast(DirectionSlice, query.directions), gram=GramRows(d))
+            memory = RowCache(rows=cast(DirectionSlice, rows), gram=GramRows(d))
         slopes, whole = quotients.slopes[quotients.valid], bool(quotients.valid.all())
         if not slopes.size:
             return estimate_of(np.zeros(d), query, quotients), memory
         found = cosamp(
-            SignRows(directions=memory.rows, valid=quotients.valid, centered=self.centered),
+            SignMatrix(directions=memory.rows, valid=quotients.valid, centered=self.centered),
             without_mean(slopes) if self.centered else slopes,
             sparsity=self._sparsity(d),
             tol=self.tol,
             max_passes=self.max_passes,
             gram=memory.gram if whole else None,
         )
-        return estimate_of(found.solution, query, quotients), memory
+        return estimate_of(without_scale(found.solution, scale), query, quotients), memory
 
     def _sample_rows(self, d: int, key: Key) -> DirectionSlice:
         m = self.n_measurements or min(d, default_measurements(self._sparsity(d), d))
@@ -167,67 +165,6 @@ class RowCache:
     gram: GramRows
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SignRows:
-    """The matrix whose rows are those directions of signs that were answered.
-
-    With ``centered``, every column has its mean taken off; weights must then add up to zero, as
-    measurements and residuals without their mean do.
-    """
-
-    directions: Directions
-    valid: NDArray[np.bool_]
-    centered: bool
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """How many rows were answered, and d."""
-        return int(np.count_nonzero(self.valid)), self.directions.d
-
-    def correlate(self, weights: Vector) -> Vector:
-        """Return the transposed matrix times ``weights``."""
-        all_weights = np.zeros(self.directions.count)
-        all_weights[self.valid] = weights
-        return weighted_sum(self.directions, all_weights)
-
-    def gram_rows(self, indices: Indices) -> Vector:
-        """Return the inner products of the columns at ``indices`` with all columns."""
-        m, d = self.shape
-        products = np.zeros((indices.size, d), dtype=np.float32)
-        # Inner products of signs are integers: exact in single precision, and twice as fast.
-        for signs in self._signs():
-            products += signs[:, indices].T @ signs
-        if not self.centered:
-            return products.astype(np.float64)
-        sums = self.correlate(np.ones(m))
-        return products - np.outer(sums[indices] / m, sums)
-
-    def columns(self, indices: Indices) -> Vector:
-        """Return the columns at ``indices``, each as a row."""
-        slices = self.directions.slices(0, self.directions.count)
-        chosen = np.concatenate([values[:, indices] for _, values in slices])[self.valid].T
-        return without_mean(chosen) if self.centered else chosen
-
-    def _signs(self) -> Iterator[NDArray[np.float32]]:
-        """Yield the rows in stacks that are large enough for fast products."""
-        step = max(1, STACK_SIGNS // self.directions.d)
-        for start in range(0, self.directions.count, step):
-            stop = min(start + step, self.directions.count)
-            stack = np.empty((stop - start, self.directions.d), dtype=np.float32)
-            row = 0
-            for _, values in self.directions.slices(start, stop):
-                stack[row : row + len(values)] = values
-                row += len(values)
-            valid = self.valid[start:stop]
-            yield stack if valid.all() else stack[valid]
-
-
-def without_mean(rows: Vector) -> Vector:
-    """Return the rows, or the one row, with its mean taken off."""
-    centered: Vector = rows - rows.mean(axis=-1, keepdims=True)
-    return centered
-
-
 def estimate_of(gradient: Vector, query: Query, quotients: Quotients) -> Estimate:
     """Return the estimate, with f(x) and the size of the quotients that it was made from."""
     rounding, slope = rounding_and_slope(query, quotients)
@@ -251,4 +188,4 @@ def default_measurements(sparsity: int, d: int, oversampling: float = 2.0) -> in
 
 def radius_at(mu: Scheduled | None, t: int, d: int) -> float:
     """Return mu at iteration ``t``; by default a probe has length 1e-6 whatever d."""
-    return PROBE_LENGTH / math.sqrt(d) if mu is None else at(mu, t)
+    return FORWARD_LENGTH / math.sqrt(d) if mu is None else at(mu, t)

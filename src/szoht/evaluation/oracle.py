@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
@@ -20,6 +20,7 @@ from szoht.errors import (
     CapabilityError,
     ExecutorError,
     IdleWorkersWarning,
+    SkippedPointWarning,
     warn,
 )
 from szoht.evaluation.chunks import Chunk, ChunkValues, first_point_indices, merge, split
@@ -30,6 +31,9 @@ from szoht.types import Vector
 __all__ = ["OnChunk", "OnError", "Oracle", "PointFailure", "check_capabilities"]
 
 OnError: TypeAlias = Literal["stop", "skip", "raise"]
+
+BUGS = (NameError, ImportError, AttributeError, SyntaxError, TypeError)
+"""Exceptions that no other point will mend."""
 
 OnChunk: TypeAlias = Callable[[ChunkValues], None]
 """Called with every newly evaluated chunk, before its values are used."""
@@ -69,21 +73,30 @@ class Oracle:
     ----------
     objective : Objective
         The function and its capabilities.
-    on_error : {"stop", "skip", "raise"}
-        A point that fails ends the run, or becomes NaN, or its exception is raised.
+    on_error : {"stop", "skip", "raise"}, optional
+        A point that fails ends the run, or becomes NaN, or its exception is raised. By default
+        it becomes NaN, with a warning the first time; but a bug (`BUGS`) is raised, and so is any
+        exception at the first plan's base point.
     chunk_size : int, optional
         Points per call of a vectorized or sparse-aware function.
     scheduler : Scheduler, optional
         Has the chunks evaluated by workers; without it they are evaluated here.
+    first_plan : Plan, optional
+        The one whose base point, the start of the run, must not fail.
+    skipped : set of str
+        Why the first point was skipped, once one was: it is warned about.
     """
 
     objective: Objective
-    on_error: OnError = "stop"
+    on_error: OnError | None = None
     chunk_size: int | None = None
     scheduler: Scheduler | None = None
+    first_plan: Plan | None = None
+    skipped: set[str] = field(default_factory=set, repr=False)
 
     def __post_init__(self) -> None:
-        check_choice("on_error", self.on_error, get_args(OnError))
+        if self.on_error is not None:
+            check_choice("on_error", self.on_error, get_args(OnError))
         if self.chunk_size is not None:
             check_integer("chunk_size", self.chunk_size, low=1)
 
@@ -164,19 +177,35 @@ class Oracle:
     ) -> None:
         """Return if a failed chunk is to be skipped, else raise."""
         assert part.error is not None, "only failures come here"  # noqa: S101
-        if self.on_error == "skip" and skippable:
-            return
-        if self.on_error == "raise" and part.cause is not None:
-            raise part.cause
         chunk, failed = part.chunk, part.failed
         position = chunk.start + (int(np.argmax(failed)) if failed.any() else 0)
+        point = _point(plan, chunk.query, position)
+        at_start = plan is self.first_plan and np.array_equal(point, plan.queries[0].base)
+        fatal = isinstance(part.cause, BUGS) or at_start
+        if skippable and (self.on_error == "skip" or (self.on_error is None and not fatal)):
+            self._warn_once(point, part.error)
+            return
+        raises = self.on_error == "raise" or (self.on_error is None and skippable)
+        if raises and part.cause is not None:
+            raise part.cause
         raise PointFailure(
             index=first_point_indices(plan)[chunk.query] + position,
             spent=spent,
-            point=_point(plan, chunk.query, position),
+            point=point,
             reason=part.error,
             cause=part.cause,
         )
+
+    def _warn_once(self, point: Vector, reason: str) -> None:
+        """Warn about the first skipped point, unless skipping was asked for."""
+        if self.on_error is None and not self.skipped:
+            self.skipped.add(reason)
+            warn(
+                f"The function failed at a point with {np.count_nonzero(point)} non-zeros: "
+                f"{reason}. Such points are skipped and counted in `result.counts.failures`; pass "
+                '`on_error="skip"` to silence this, or "raise" to see where it fails.',
+                SkippedPointWarning,
+            )
 
 
 def _shared_stacks(plan: Plan, chunks: Sequence[Chunk]) -> Iterator[Iterable[Vector] | None]:

@@ -79,7 +79,7 @@ class AskTell:
         rng: int | np.random.Generator | np.random.SeedSequence | None = None,
         n_samples: int | None = None,
         stochastic: bool = False,
-        on_error: OnError = "stop",
+        on_error: OnError | None = None,
         callback: Callback | Iterable[Callback] | None = None,
         monitor: Callable[[Vector], float] | None = None,
     ) -> None:
@@ -129,7 +129,7 @@ class AskTell:
         self.config = config
         self.algorithm = config.algorithm
         self.seed = config.seed
-        self.on_error: OnError = config.on_error
+        self.on_error: OnError | None = config.on_error
         start = feasible_start(config.x0, self.algorithm.operator)
         self._recorder = Recorder(start, monitor)
         self._callbacks: tuple[Callback, ...] = (self._recorder, *as_callbacks(callback))
@@ -214,7 +214,7 @@ class AskTell:
         """Take the answers of the plan last asked; `tell` for callers that have `Answer`s."""
         plan = self.ask()
         failed = first_failure(plan, answers, self._counts.points)
-        if failed is not None and self.on_error != "skip":
+        if failed is not None and self.on_error in ("stop", "raise"):
             self.fail(failed, spent=plan.n_points)
             return
         failures = count_failures(plan, answers)
@@ -261,15 +261,13 @@ class AskTell:
         solution = self.algorithm.solution(self._state)
         if status is Status.TARGET and self._state.best is not None:
             solution = self._state.best  # the point that reached the target
-        reached = status in (Status.TARGET, Status.STALLED, Status.CONVERGED)
-        ended_as_asked = reached or (status.limit and not self._rule.has_target)
         return Result(
             x=solution.x,
             fun=solution.value,
             nfev=self._counts.queries,
             njev=self._counts.gradients,
             nit=self._state.iteration,
-            success=ended_as_asked and math.isfinite(solution.value),
+            success=status.success and math.isfinite(solution.value),
             status=status,
             message=self._message(status),
             counts=self._counts,

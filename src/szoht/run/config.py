@@ -40,12 +40,13 @@ class RunConfig:
     seed: int
     limits: Mapping[str, float | None] = field(default_factory=dict)
     stop: Rule | None = None
-    on_error: OnError = "stop"
+    on_error: OnError | None = None
     n_samples: int | None = None
     stochastic: bool = False
 
     def __post_init__(self) -> None:
-        check_choice("on_error", self.on_error, get_args(OnError))
+        if self.on_error is not None:
+            check_choice("on_error", self.on_error, get_args(OnError))
         check_sparse_start(self.algorithm, self.x0)
         self.algorithm.operator.check(self.x0.size)
 
@@ -63,7 +64,7 @@ class RunConfig:
         stop: Rule | None = None,
         n_samples: int | None = None,
         stochastic: bool = False,
-        on_error: OnError = "stop",
+        on_error: OnError | None = None,
     ) -> Self:
         """Return the configuration that the arguments of `minimize` describe."""
         start = as_point("x0", x0)
@@ -97,7 +98,7 @@ class RunConfig:
             seed=as_seed(spec.seed),
             limits=spec.limits,
             stop=spec.stop,
-            on_error=cast(OnError, spec.on_error),
+            on_error=cast(OnError | None, spec.on_error),
             n_samples=spec.n_samples,
             stochastic=spec.stochastic,
         )

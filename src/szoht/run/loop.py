@@ -41,6 +41,7 @@ def evaluating(
     run: AskTell, oracle: Oracle, workers: ExecutorConfig | None, bar: ProgressBar | None
 ) -> Iterator[Oracle]:
     """Start the workers and the progress bar of a run, and end them in any case."""
+    oracle = replace(oracle, first_plan=run.ask())
     with ExitStack() as stack:
         if workers is not None:
             scheduler = stack.enter_context(workers.open(oracle.objective))

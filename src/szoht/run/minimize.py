@@ -45,7 +45,7 @@ def minimize(
     stochastic: bool = False,
     gradient: Call | None = None,
     along: Call | None = None,
-    on_error: OnError = "stop",
+    on_error: OnError | None = None,
     chunk_size: int | None = None,
     workers: int | None = None,
     executor: Executor | futures.Executor | None = None,
@@ -100,9 +100,11 @@ def minimize(
     along : callable
         ``along(x, indices, offsets) -> (m,)``, for functions that know how to answer at x plus
         sparse offsets; see `as_objective`.
-    on_error : {"stop", "skip", "raise"}
+    on_error : {"stop", "skip", "raise"}, optional
         When f raises or returns something else than a finite real number: end the run with a
-        status and the best point so far; skip the point and count it; or raise.
+        status and the best point so far; skip the point and count it; or raise. By default such
+        points are skipped, with a warning for the first one, but an exception at ``x0`` is
+        raised, and so are NameError, ImportError, AttributeError, SyntaxError and TypeError.
     chunk_size : int
         Points per call of a vectorized function; by default as many as fit 4 MB.
     workers : int

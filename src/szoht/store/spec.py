@@ -42,7 +42,7 @@ class RunSpec:
     limits: dict[str, float | None]
     stop: Rule | None
     stop_description: str
-    on_error: str
+    on_error: str | None
     n_samples: int | None
     stochastic: bool
     vectorized: bool = False
@@ -131,7 +131,7 @@ def _revisions(part: Any) -> dict[str, int]:
     except EncodingError:
         found = {}
     else:
-        found = {name: revision(name)}
+        found = {part: revision(part) for part in (name, *getattr(part, "revised", ()))}
     for entry in fields(part):
         found |= _revisions(getattr(part, entry.name, None))
     return found

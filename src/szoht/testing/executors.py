@@ -56,7 +56,9 @@ def _check_equal(expected: Result, result: Result) -> None:
 
 
 def _check_outputs(executor: Executor | futures.Executor) -> None:
-    plan = AskTell(np.zeros(D), k=3, method="szoht", max_queries=60, rng=3).ask()
+    plan = AskTell(
+        np.zeros(D), k=3, method="szoht", options={"mu": 1e-6}, max_queries=60, rng=3
+    ).ask()
     config = resolve_executor(
         workers=None, executor=executor, timeout=None, retries=None, min_fraction=None
     )
@@ -80,7 +82,7 @@ def _check_exceptions(executor: Executor | futures.Executor) -> None:
     assert skipping.faults.raised == 2 * skipping.counts.failures, (
         "a chunk is retried as often as `retries` says, and every fault is counted"
     )
-    stopping = _run(_fragile, executor, retries=0)
+    stopping = _run(_fragile, executor, on_error="stop", retries=0)
     assert stopping.status is Status.FAILED, "with on_error='stop' the run ends"
     assert stopping.failure is not None
     assert isinstance(stopping.failure.exception, ArithmeticError), (

@@ -9,7 +9,7 @@ from szoht.core.operator import Operator
 from szoht.core.query import Estimate
 from szoht.core.validation import check_integer, check_real, frozen
 from szoht.types import Vector
-from szoht.updates.frank_wolfe import require_lmo
+from szoht.updates.frank_wolfe import clip_rounding, require_lmo
 
 __all__ = ["AcceleratedConditionalGradient", "inexact_projection"]
 
@@ -76,9 +76,10 @@ class AcceleratedConditionalGradient:
             gap=self.smoothness * self.distance / (n * self.horizon),
             max_steps=self.max_inner,
         )
-        z = _convex_combination(memory.z, moved, 2 / (n + 1))
+        z = clip_rounding(self.operator, _convex_combination(memory.z, moved, 2 / (n + 1)))
         pair = Sequences(frozen(moved), frozen(z))
-        return _convex_combination(pair.z, pair.x, 2 / (n + 2)), pair
+        ahead = _convex_combination(pair.z, pair.x, 2 / (n + 2))
+        return clip_rounding(self.operator, ahead), pair
 
     def output(self, memory: Sequences) -> Vector:
         """Return z, the sequence that the theorem is about."""

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from szoht.core.operator import Operator
+import numpy as np
+
+from szoht.core.operator import Operator, declared_bounds
 from szoht.core.query import Estimate
 from szoht.core.validation import check_real
 from szoht.errors import CapabilityError
@@ -39,7 +41,14 @@ class FrankWolfe:
     def step(self, x: Vector, estimate: Estimate, t: int, memory: None) -> tuple[Vector, None]:
         """Return the next iterate."""
         vertex = self.operator.lmo(estimate.gradient)  # type: ignore[attr-defined]
-        return x + min(at(self.step_size, t, "step_size"), 1.0) * (vertex - x), memory
+        moved = x + min(at(self.step_size, t, "step_size"), 1.0) * (vertex - x)
+        return clip_rounding(self.operator, moved), memory
+
+
+def clip_rounding(operator: Operator, x: Vector) -> Vector:
+    """Return a convex combination of points of a set, put back where rounding left its bounds."""
+    bounds = declared_bounds(operator)
+    return x if bounds is None else np.clip(x, *bounds)
 
 
 def require_lmo(update: object, operator: Operator) -> None:

@@ -119,11 +119,11 @@ def test_cosamp_with_more_columns_than_measurements():
 @pytest.mark.parametrize("seed", range(5))
 def test_least_squares_of_dependent_columns_is_the_shortest_solution(seed):
     rng = np.random.default_rng(seed)
-    columns, y = signs(rng, 9, 20), rng.standard_normal(20)
-    columns[[2, 6]] = columns[1], -columns[4]
-    shortest = np.linalg.lstsq(columns.T, y, rcond=None)[0]
+    columns, y = signs(rng, 20, 9), rng.standard_normal(20)
+    columns[:, 2], columns[:, 6] = columns[:, 1], -columns[:, 4]
+    shortest = np.linalg.lstsq(columns, y, rcond=None)[0]
     assert np.allclose(least_squares(columns, y), shortest, atol=1e-10)
-    columns[2] += 1e-9 * rng.standard_normal(20)  # nearly dependent
+    columns[:, 2] += 1e-9 * rng.standard_normal(20)  # nearly dependent
     assert np.allclose(least_squares(columns, y), shortest, atol=1e-6)
 
 

@@ -139,7 +139,8 @@ def test_a_process_that_dies_and_leaves_a_child_with_its_connection(undisturbed,
 
 
 def test_no_retry_means_none(tmp_path):
-    result = run(workloads.Mishap(tmp_path, "raise"), executor=Threads(2), retries=0)
+    fun = workloads.Mishap(tmp_path, "raise")
+    result = run(fun, executor=Threads(2), retries=0, on_error="stop")
     assert result.status is Status.FAILED
     assert result.faults == Faults(raised=1)
 

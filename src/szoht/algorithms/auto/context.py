@@ -1,7 +1,7 @@
 """The context through which every step of the solver measures, remembers and explains."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,7 @@ from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.structure import Structure
 from szoht.algorithms.generator import SolverContext
-from szoht.core.directions import Directions, Offsets
+from szoht.core.directions import Directions, ScaledDirections
 from szoht.core.query import Answer, Plan, Query
 from szoht.core.random import Key, Purpose
 from szoht.types import Indices, Vector
@@ -58,6 +58,7 @@ class SearchContext:
     best: EvaluatedPoint | None = field(default=None)
     outliers: bool = False
     roughness_checked: bool = False
+    units_equalized: bool = False
     doubts: int = 4
     kinks: int = 0
 
@@ -133,8 +134,9 @@ class SearchContext:
         objective takes a seed, f(base) is measured again with the seed of the plan.
         """
         x = self.structure.to_x(base.z)
-        scaled = _Scaled.by(directions, self.structure.unit)
-        return (yield from self._differences(x, base.value, scaled, length))
+        if self.structure.unit is not None:
+            directions = ScaledDirections(inner=directions, scale=self.structure.unit)
+        return (yield from self._differences(x, base.value, directions, length))
 
     def _differences(
         self, x: Vector, value: float, directions: Directions, length: float
@@ -272,39 +274,3 @@ def _far(values: Vector) -> Indices:
     distance = np.abs(values - np.median(finite))
     far = np.flatnonzero(distance > FAR_OFF * np.median(distance[np.isfinite(distance)]))
     return np.asarray(far[np.argsort(-distance[far])])
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Scaled:
-    """Directions in z as directions in x = unit * z."""
-
-    inner: Directions
-    unit: Vector
-
-    @classmethod
-    def by(cls, directions: Directions, unit: Vector | None) -> Directions:
-        """Return the directions multiplied by ``unit``, which is 1 if None."""
-        return directions if unit is None else cls(inner=directions, unit=unit)
-
-    @property
-    def d(self) -> int:
-        """The dimension of the space."""
-        return self.inner.d
-
-    @property
-    def count(self) -> int:
-        """How many directions there are."""
-        return self.inner.count
-
-    @property
-    def block_rows(self) -> int:
-        """How many directions are best handed over at a time."""
-        return self.inner.block_rows
-
-    def slices(self, start: int, stop: int) -> Iterator[Offsets]:
-        """Yield the directions ``start`` to ``stop``."""
-        for indices, values in self.inner.slices(start, stop):
-            yield Offsets(indices, values * (self.unit if indices is None else self.unit[indices]))
-
-    def recycle(self, previous: Directions | None) -> None:
-        """Nothing is drawn here, so no memory is needed."""

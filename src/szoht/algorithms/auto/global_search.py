@@ -46,7 +46,7 @@ BELIEVED, CERTAIN = 0.5, 0.01
 SWAPPED = 0.3
 """Share of the steps of a sparse random search that change the support."""
 
-SMOOTH_TURNS = 4
+SMOOTH_TURNS = 2
 """Moves, those over supports, that are due where all restarts came back to the same value."""
 
 
@@ -558,17 +558,21 @@ def search_globally(context: SearchContext, state: SearchState) -> Steps[None]:
     yield from search.screen_variables()
     d = context.structure.free.size
     budget = math.inf if context.budget is None else context.budget
+    if not search.few and search.pool.size > 4 * search.look:
+        yield from search.look_far(1.0)
+    if search.gained:
+        yield from search.polish()
+        yield from search.classify()  # tells how much patience is due
     if not search.few:
-        if search.pool.size > 4 * search.look:
-            yield from search.look_far(1.0)
         affordable = 2 * d <= max(12 * search.look, search.patience / 3 if search.gained else 0)
         if not search.certified and (affordable or (not search.gained and 2 * d <= 0.1 * budget)):
             yield from search.scan_axes()
         if state.noise.stepwise:
             yield from search.descend_far()
-    yield from search.polish()
-    if search.gained:
-        yield from search.classify()
+    if search.landscape is Landscape.UNKNOWN:
+        yield from search.polish()
+        if search.gained:
+            yield from search.classify()
     if search.certified and search.landscape is Landscape.SMOOTH:
         _end(search, Ending.CONVERGED)
         return

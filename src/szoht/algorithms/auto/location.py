@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht.algorithms.auto.noise_test import robust_scale
+from szoht.estimators.sensing.noise_test import robust_scale
 from szoht.types import Vector
 
 __all__ = ["Location", "agreed", "huber_location", "survivors"]

@@ -7,9 +7,14 @@ import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.location import Location
-from szoht.algorithms.auto.noise_test import (
+from szoht.algorithms.auto.noisy.search import NoisyAnswer, NoisySearch
+from szoht.algorithms.auto.noisy.values import Values
+from szoht.algorithms.auto.records import EvaluatedPoint, NoiseKind, NoiseModel, Steps
+from szoht.core.algorithm import Ending, Evidence
+from szoht.estimators.sensing.noise_test import (
     LINE_STEPS,
     LONGER_STEPS,
+    REPEATS,
     ROUGH_STEPS,
     from_line,
     from_repeats,
@@ -17,16 +22,9 @@ from szoht.algorithms.auto.noise_test import (
     rough_at,
     with_longer_table,
 )
-from szoht.algorithms.auto.noisy.search import NoisyAnswer, NoisySearch
-from szoht.algorithms.auto.noisy.values import Values
-from szoht.algorithms.auto.records import EvaluatedPoint, NoiseKind, NoiseModel, Steps
-from szoht.core.algorithm import Ending, Evidence
 from szoht.types import Vector
 
 __all__ = ["check_roughness", "estimate_noise", "solve_noisy"]
-
-REPEATS = 4
-"""Further values at the start once two were seen to differ."""
 
 SHORTEST_ROW, LONGEST_ROW = 1e-12, 1e-3
 """Between these lie the differences along dense directions."""

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from szoht.core.query import Answer, Plan
+from szoht.estimators.sensing.noise_test import NoiseKind, NoiseModel
 from szoht.types import Indices, Vector
 
 __all__ = [
@@ -59,63 +60,6 @@ class Slopes:
     candidates: Indices
     confidence: Confidence
     cost: int
-
-
-class NoiseKind(enum.Enum):
-    """What two values of f at the same point, or next to each other, have in common."""
-
-    EXACT = "values differ from a smooth function by rounding only"
-    FIXED = "the same point gives the same value, but neighboring values err independently"
-    FRESH = "the same point gives another value each time"
-
-
-@dataclass(frozen=True, kw_only=True)
-class NoiseModel:
-    """How far values can be trusted, and how far apart they are to be taken.
-
-    ``sigma`` is the standard deviation of one value, at least its rounding, and ``weight`` the
-    number of independent differences that it rests on. ``axis_step`` and ``row_step`` are the
-    lengths of differences along an axis and, per coordinate, along a dense direction, where f is
-    exact. ``slope`` is the size of the slope along the test line (0 if it did not stand out) and
-    ``curvature`` half the second derivative along it, what a forward difference adds per length.
-    ``outliers`` says that single values are grossly wrong: each point is then asked until two
-    values agree. ``flat``: no value on the test line differed from the first. ``stepwise``: values
-    next to each other are equal and then jump: not noise, but a function that changes in steps.
-    ``irregular``: they scatter, which is no matter of units.
-    """
-
-    kind: NoiseKind = NoiseKind.EXACT
-    sigma: float = 0.0
-    weight: float = 2.0
-    axis_step: float = 1e-6
-    row_step: float = 1e-6
-    slope: float = 0.0
-    curvature: float = 0.0
-    outliers: bool = False
-    flat: bool = False
-    stepwise: bool = False
-    irregular: bool = False
-
-    @property
-    def fresh(self) -> bool:
-        """Whether the same point gives a new value when it is asked again."""
-        return self.kind is NoiseKind.FRESH
-
-    @property
-    def exact(self) -> bool:
-        """Whether short differences mean something."""
-        return self.kind is NoiseKind.EXACT
-
-    def describe(self) -> str:
-        """Return the finding in words."""
-        if self.stepwise:
-            return "values are repeatable and change in steps"
-        text = {
-            NoiseKind.EXACT: "values are exact as far as short differences can tell",
-            NoiseKind.FIXED: f"values are repeatable but err by {self.sigma:.1e} (fixed error)",
-            NoiseKind.FRESH: f"values differ by {self.sigma:.1e} when asked again (fresh noise)",
-        }[self.kind]
-        return text + (", with gross outliers" if self.outliers else "")
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from szoht.algorithms.auto.noise import check_roughness
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.algorithms.auto.sensing import Gradient, sense
 from szoht.algorithms.auto.state import SearchState
+from szoht.algorithms.auto.units import equalize_units
 
 __all__ = ["descend", "search_supports"]
 
@@ -48,6 +49,7 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
         state = replace(state, slopes=slopes, memory=memory)
         if state.flat:
             break
+        state = yield from equalize_units(context, state)
         short = state.noise.axis_step < context.policy.long_difference
         if short and memory.gradient is not Gradient.SPARSE:
             found = yield from check_roughness(context, state.point, noise)

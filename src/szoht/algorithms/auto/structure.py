@@ -99,7 +99,7 @@ class Structure(Protocol):
         """Tell whether ``z`` may be an answer."""
         ...
 
-    def rescaled(self, scale: float) -> "Structure":
+    def rescaled(self, scale: float | Vector) -> "Structure":
         """Return the same set with another unit for the coordinates whose units are unknown."""
         ...
 

@@ -2,40 +2,22 @@
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from szoht.core.directions import CACHE_BYTES, VALUE_BYTES
 from szoht.core.validation import check_integer, check_real, check_vector, frozen
-from szoht.errors import ParameterError
+from szoht.estimators.sensing.matrices import DenseMatrix, Matrix, gram_rows
 from szoht.operators.base import largest
 from szoht.types import Indices, Vector
 
-__all__ = ["GramRows", "Matrix", "Recovered", "cosamp", "least_squares"]
+__all__ = ["GramRows", "Recovered", "cosamp", "least_squares"]
 
 CORRELATION_RTOL = 1e-12
 """Correlations below this fraction of the largest one count as rounding."""
 
 PIVOT_RTOL = 1e-10
 """Columns count as dependent where the ratio of squared pivots is below this."""
-
-
-class Matrix(Protocol):
-    """A measurement matrix, given by products."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """How many measurements, of how many coordinates."""
-        ...
-
-    def correlate(self, weights: Vector) -> Vector:
-        """Return the transposed matrix times ``weights``."""
-        ...
-
-    def gram_rows(self, indices: Indices) -> Vector:
-        """Return the inner products of the columns at ``indices`` with all columns."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -111,7 +93,7 @@ def cosamp(
     Needell and Tropp, CoSaMP: iterative signal recovery from incomplete and inaccurate samples,
     Applied and Computational Harmonic Analysis 2009.
     """
-    system = _Dense(matrix) if isinstance(matrix, np.ndarray) else matrix
+    system = DenseMatrix(matrix) if isinstance(matrix, np.ndarray) else matrix
     m, d = system.shape
     y = check_vector("measurements", measurements, size=m)
     s = check_integer("sparsity", sparsity, low=1, high=d, high_name="d")
@@ -169,7 +151,7 @@ class GramRows:
             rows = np.empty((min(d, 2 * total), d))
             rows[: self._count] = self._rows[: self._count]
             self._rows = rows
-        self._rows[self._count : total] = system.gram_rows(new)
+        self._rows[self._count : total] = gram_rows(system, new)
         self._slots[new] = np.arange(self._count, total)
         self._count = total
 
@@ -186,8 +168,8 @@ class GramRows:
 
 
 def least_squares(columns: Vector, y: Vector) -> Vector:
-    """Return the coefficients of ``y`` on ``columns``, which are given as rows."""
-    return _solve(columns @ columns.T, columns @ y)
+    """Return the coefficients of ``y`` on ``columns``."""
+    return _solve(columns.T @ columns, columns.T @ y)
 
 
 def _solve(gram: Vector, target: Vector) -> Vector:
@@ -209,28 +191,3 @@ def _solve(gram: Vector, target: Vector) -> Vector:
         gram = below + below.T + np.diag(diagonal)
     # pinv(Z) y = pinv(Z^T Z) Z^T y
     return np.asarray(np.linalg.lstsq(gram, target, rcond=PIVOT_RTOL)[0], dtype=np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class _Dense:
-    """A matrix given as an array."""
-
-    array: Vector
-
-    def __post_init__(self) -> None:
-        if self.array.ndim != 2 or 0 in self.array.shape:  # noqa: PLR2004
-            raise ParameterError(
-                f"`matrix` must have shape (m, d) with m, d >= 1; got {self.array.shape}."
-            )
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        m, d = self.array.shape
-        return m, d
-
-    def correlate(self, weights: Vector) -> Vector:
-        return weights @ self.array
-
-    def gram_rows(self, indices: Indices) -> Vector:
-        product: Vector = self.array[:, indices].T @ self.array
-        return product

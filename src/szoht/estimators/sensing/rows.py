@@ -316,6 +316,11 @@ class Measurements:
         """How many slopes there are."""
         return int(self.slopes.size)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many slopes there are, and the dimension."""
+        return self.size, self.batches[0][0].d
+
     def more(self, rows: RowSlice, slopes: Vector) -> "Measurements":
         """Return these and others."""
         return Measurements((*self.batches, (rows, slopes)))

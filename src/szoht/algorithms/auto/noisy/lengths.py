@@ -9,13 +9,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from szoht.algorithms.auto.noise_test import pool, robust_rms, robust_scale
 from szoht.algorithms.auto.noisy.probes import Probes
 from szoht.algorithms.auto.records import Steps
+from szoht.estimators.sensing.noise_test import pool, robust_rms, robust_scale
 from szoht.types import Vector
 
 __all__ = [
     "FIRST_LENGTH",
+    "LONGEST_DIFFERENCE",
     "MAX_PROBE_LENGTH",
     "SHORT",
     "check_noise",
@@ -33,6 +34,9 @@ SHORT, FIRST_LENGTH, MAX_PROBE_LENGTH = 0.05, 0.1, 4.0
 test line; of the longest without bounds."""
 
 SHORTEST = 1e-6
+
+LONGEST_DIFFERENCE = 0.4
+"""Of the first differences along axes, which are four times as long as probes."""
 
 FEW_PAIRS = 4
 """Pairs that judge a length."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from szoht.algorithms.auto.noise_test import robust_rms, robust_scale
 from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.estimators.sensing.cross_validation import winsorize
+from szoht.estimators.sensing.noise_test import robust_rms, robust_scale
 from szoht.types import Indices, Mask, Vector
 
 __all__ = ["Probes"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from szoht.algorithms.auto.location import Location
-from szoht.algorithms.auto.noise_test import pool
+from szoht.algorithms.auto.noisy.lengths import LONGEST_DIFFERENCE
 from szoht.algorithms.auto.noisy.probes import Probes
 from szoht.algorithms.auto.noisy.race import Race
 from szoht.algorithms.auto.noisy.sensing import Sensed, sense
@@ -21,6 +21,7 @@ from szoht.algorithms.auto.restricted.quadratic_model import (
     n_terms,
 )
 from szoht.algorithms.auto.restricted.regression import difference_radius, minimize_by_regression
+from szoht.estimators.sensing.noise_test import pool
 from szoht.types import Indices, Vector
 
 __all__ = ["NoisyAnswer", "NoisySearch"]
@@ -52,9 +53,6 @@ LIKELY = 3.0
 """Where recovery is sure, slopes of this many standard errors are worth a solve."""
 
 HALF = 0.5
-
-LONGEST_DIFFERENCE = 0.4
-"""Of the first differences along axes, which are four times as long as probes."""
 
 FEWEST_VALUES = 40
 """With fewer values left no further round begins."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from szoht.algorithms.auto.noisy.lengths import (
     FIRST_LENGTH,
+    LONGEST_DIFFERENCE,
     MAX_PROBE_LENGTH,
     SHORT,
     STRETCH,
@@ -18,6 +19,7 @@ from szoht.algorithms.auto.noisy.lengths import (
 from szoht.algorithms.auto.noisy.probes import Probes
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.estimators.sensing.cross_validation import CrossValidatedRecovery, recover_noisy
+from szoht.estimators.sensing.noise_test import robust_rms
 
 __all__ = ["Sensed", "sense"]
 
@@ -61,6 +63,16 @@ class Sensed:
 CLEAR = 0.95
 """Share of the variance of probes that is not noise, from which on they count as clear."""
 
+AXES_LOOKS, AXES_SHARE = 25.0, 0.35
+"""All axes are measured if they are at most so many times k (1 + log(d / k)), and this share of
+what is left,"""
+
+ROWS_FIRST, HIDDEN = 2.0, 0.5
+"""after so many values, in the same units, if less than this share of the signal is predicted."""
+
+AXIS_SIGNAL = 5.0
+"""Changes along an axis must be this many times the noise."""
+
 DENSE_LOOKS = 12.0
 """Values that a round may spend on a dense gradient, in units of k (1 + log(d / k))."""
 
@@ -83,10 +95,63 @@ def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sen
             return Sensed(
                 recovery=found, sure=sure, length=probes.length, noise=probes.noise, cost=spent
             )
+        if is_new and _is_axis_scan_due(probes, found, spent):
+            found = yield from _scan_axes(probes)
+            spent = start - probes.values.left()
+            return Sensed(
+                recovery=found, sure=False, length=probes.length, noise=probes.noise, cost=spent
+            )
         if not probes.checked:
             yield from check_noise(probes)
         elif not (yield from adapting.adapt(probes, found, spent)):
             yield from probes.more(max(4, min(spent // 2, cap - spent)))
+
+
+def _is_axis_scan_due(probes: Probes, found: CrossValidatedRecovery, spent: int) -> bool:
+    """Tell whether the gradient is dense, seen clearly, and all axes are affordable."""
+    d, look = probes.values.d, _look(probes)
+    slope = robust_rms(probes.y / probes.lengths) / math.sqrt(d)
+    seen = slope * _axis_length(probes) > AXIS_SIGNAL * probes.noise.sigma
+    dense = seen and found.signal >= CLEAR and found.r2 < HIDDEN * found.signal
+    affordable = d <= min(AXES_LOOKS * look, AXES_SHARE * probes.values.affordable(d * 10))
+    return dense and spent >= ROWS_FIRST * look and affordable and probes.checked
+
+
+def _axis_length(probes: Probes) -> float:
+    return min(4 * probes.length, LONGEST_DIFFERENCE)
+
+
+def _scan_axes(probes: Probes) -> Steps[CrossValidatedRecovery]:
+    """Measure one difference along each axis, four times as long as the probes.
+
+    What curvature adds is much the same for all: the median is taken out.
+    """
+    d, noise = probes.values.d, probes.noise.sigma
+    length = _axis_length(probes)
+    up = probes.values.clip(probes.x + length * np.eye(d))
+    steps = np.diag(up) - probes.x
+    down = steps <= 0
+    up[down] = probes.values.clip(probes.x - length * np.eye(d))[down]
+    steps = np.diag(up) - probes.x
+    changes = (yield from probes.values.at(up)) - probes.value
+    seen = np.isfinite(changes) & (steps != 0)
+    quotients = np.divide(changes, steps, out=np.zeros(d), where=seen)
+    slopes = np.where(seen, quotients - np.median(quotients[seen] * np.sign(steps[seen])), 0.0)
+    error = noise / length
+    z = np.abs(slopes) / max(error, 1e-300)
+    order = np.argsort(-z, kind="stable")
+    power = float(np.mean(slopes**2))
+    return CrossValidatedRecovery(
+        order=order,
+        slopes=slopes[order],
+        size=int((z > CLEAR_Z).sum()),
+        z=z[order],
+        r2=0.0,
+        t=float(z.max(initial=0.0)),
+        signal=max(0.0, 1 - error**2 / max(power, 1e-300)),
+        rows=d,
+        error=error,
+    )
 
 
 @dataclass(kw_only=True)

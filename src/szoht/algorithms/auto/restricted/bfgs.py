@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.curvatures import axis_curvatures
 from szoht.algorithms.auto.records import (
     Curvature,
     EvaluatedPoint,
@@ -25,9 +26,6 @@ __all__ = ["Goal", "Solution", "minimize_in_box", "minimize_on"]
 
 MAX_STEP_GROWTH = 10.0
 MAX_TRIALS = 10
-
-MAX_CURVATURE_LENGTH = 1e3
-"""Curvature is measured over at most this many units."""
 
 MAX_UNITS = 1e9
 """A point this many units away, with f still falling, has left every reasonable range."""
@@ -287,20 +285,8 @@ def _needs_diagonal(problem: _RestrictedProblem, slopes: Vector) -> bool:
 def _diagonal(
     problem: _RestrictedProblem, point: EvaluatedPoint, slopes: Vector
 ) -> Steps[Vector | None]:
-    """Measure the curvature along each axis over a length that promises the same gain for all."""
-    noise, context = problem.noise, problem.context
-    gain = max(noise.slope**2 / (4 * abs(noise.curvature)), 1e6 * ROUNDING * abs(point.value))
-    with np.errstate(divide="ignore", over="ignore"):
-        steps = np.where(slopes == 0, 0.0, -gain / np.where(slopes == 0, 1.0, slopes))
-    z = point.z[problem.support]
-    farthest = MAX_CURVATURE_LENGTH * max(1.0, float(np.abs(z).max()))
-    steps = np.clip(z + np.clip(steps, -farthest, farthest), problem.low, problem.high) - z
-    changes = yield from context.axis_differences(point, problem.support, steps)
-    with np.errstate(all="ignore"):
-        curvature = 2 * (changes - slopes * steps) / steps**2
-    seen = np.isfinite(curvature) & (curvature > 0)
-    if not seen.any():
-        return None
-    typical = float(np.median(slopes[seen] ** 2 / curvature[seen]))
-    curvature = np.where(seen, curvature, slopes**2 / max(typical, 1e-300))
-    return np.diag(1 / np.maximum(curvature, 1e-14 * float(curvature.max())))
+    """Return the inverse of the curvatures along the axes, as a matrix."""
+    curvatures = yield from axis_curvatures(
+        problem.context, point, problem.support, slopes, problem.noise
+    )
+    return None if curvatures is None else np.diag(1 / curvatures)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.algorithms.auto.noise_test import robust_scale
+from szoht.estimators.sensing.noise_test import robust_scale
 from szoht.types import Indices, Mask, Vector
 
 __all__ = [

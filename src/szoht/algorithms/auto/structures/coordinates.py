@@ -203,7 +203,7 @@ class Coordinates:
         """Return the same set with another number of non-zeros."""
         return replace(self, size=size)
 
-    def rescaled(self, scale: float) -> "Coordinates":
+    def rescaled(self, scale: float | Vector) -> "Coordinates":
         """Return the same set with another unit for the coordinates without finite bounds."""
         unit = np.ones(self.d) if self.unit is None else self.unit
         width = self.high - self.low

@@ -5,9 +5,11 @@ import hashlib
 import numpy as np
 import pytest
 
-from szoht.algorithms.auto.noise_test import (
+from szoht.estimators.sensing.noise_test import (
     LINE_STEPS,
     ROUGH_STEPS,
+    NoiseKind,
+    NoiseModel,
     difference_noise,
     from_line,
     from_repeats,
@@ -17,7 +19,6 @@ from szoht.algorithms.auto.noise_test import (
     robust_scale,
     rough_at,
 )
-from szoht.algorithms.auto.records import NoiseKind, NoiseModel
 
 
 def smooth(t):

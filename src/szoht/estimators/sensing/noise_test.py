@@ -5,18 +5,21 @@ solver's tolerance, single precision, a fixed seed). *Fresh noise*: the same poi
 value. *Outliers*: values are repeatable but for a few gross errors.
 """
 
+import enum
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from szoht.algorithms.auto.records import NoiseKind, NoiseModel
 from szoht.types import Vector
 
 __all__ = [
     "LINE_STEPS",
     "LONGER_STEPS",
+    "REPEATS",
     "ROUGH_STEPS",
+    "NoiseKind",
+    "NoiseModel",
     "difference_noise",
     "from_line",
     "from_repeats",
@@ -46,14 +49,77 @@ ROUGH = 0.05
 SCATTER = 0.6
 """The second difference of values that scatter, as a share of the first (a parabola: 0.25)."""
 
+PARABOLA = 0.3
+"""Below this ratio of third to second differences values are on a parabola (of errors: 1.8)."""
+
 STEP_SHARE = 1e-5
 """Jumps between equal values that are larger than this share of f are steps, not rounding."""
 
 LONGER_STEPS: Vector = STEP * np.array([2e2, 3e2])
 """Where it is evaluated too if values err: a second table with the fourth of the steps above."""
 
+REPEATS = 4
+"""Further values at the start once two were seen to differ."""
+
 SLOPE_ERROR = 0.03
 """Values are exact if slopes over `STEP` err by less than this share."""
+
+
+class NoiseKind(enum.Enum):
+    """What two values of f at the same point, or next to each other, have in common."""
+
+    EXACT = "values differ from a smooth function by rounding only"
+    FIXED = "the same point gives the same value, but neighboring values err independently"
+    FRESH = "the same point gives another value each time"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseModel:
+    """How far values can be trusted, and how far apart they are to be taken.
+
+    ``sigma`` is the standard deviation of one value, at least its rounding, and ``weight`` the
+    number of independent differences that it rests on. ``axis_step`` and ``row_step`` are the
+    lengths of differences along an axis and, per coordinate, along a dense direction, where f is
+    exact. ``slope`` is the size of the slope along the test line (0 if it did not stand out) and
+    ``curvature`` half the second derivative along it, what a forward difference adds per length.
+    ``outliers`` says that single values are grossly wrong: each point is then asked until two
+    values agree. ``flat``: no value on the test line differed from the first. ``stepwise``: values
+    next to each other are equal and then jump: not noise, but a function that changes in steps.
+    ``irregular``: they scatter, which is no matter of units.
+    """
+
+    kind: NoiseKind = NoiseKind.EXACT
+    sigma: float = 0.0
+    weight: float = 2.0
+    axis_step: float = 1e-6
+    row_step: float = 1e-6
+    slope: float = 0.0
+    curvature: float = 0.0
+    outliers: bool = False
+    flat: bool = False
+    stepwise: bool = False
+    irregular: bool = False
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the same point gives a new value when it is asked again."""
+        return self.kind is NoiseKind.FRESH
+
+    @property
+    def exact(self) -> bool:
+        """Whether short differences mean something."""
+        return self.kind is NoiseKind.EXACT
+
+    def describe(self) -> str:
+        """Return the finding in words."""
+        if self.stepwise:
+            return "values are repeatable and change in steps"
+        text = {
+            NoiseKind.EXACT: "values are exact as far as short differences can tell",
+            NoiseKind.FIXED: f"values are repeatable but err by {self.sigma:.1e} (fixed error)",
+            NoiseKind.FRESH: f"values differ by {self.sigma:.1e} when asked again (fresh noise)",
+        }[self.kind]
+        return text + (", with gross outliers" if self.outliers else "")
 
 
 def robust_scale(values: Vector) -> float:
@@ -142,13 +208,15 @@ def from_line(start: float, values: Vector) -> NoiseModel:
         return NoiseModel(sigma=rounding)  # exact, and stationary along the line
     if stepwise:
         return NoiseModel(kind=NoiseKind.FIXED, sigma=rounding, stepwise=True)
-    irregular = _scatters(values[:3])
+    irregular = _scatters(np.concatenate([[start], values[:3]]))
     return NoiseModel(kind=NoiseKind.FIXED, sigma=sigma, slope=seen, irregular=irregular)
 
 
 def _scatters(values: Vector) -> bool:
-    """Tell whether three values are on no line, parabola or plateau, as with a small unit."""
-    return bool(abs(values[0] - 2 * values[1] + values[2]) > SCATTER * abs(values[2] - values[0]))
+    """Tell whether four values are on no line, parabola or plateau, as with a small unit."""
+    second, third = np.diff(values, 2), np.diff(values, 3)
+    bent = abs(second[1]) > SCATTER * abs(values[3] - values[1])
+    return bool(bent and abs(third[0]) > PARABOLA * np.abs(second).max())
 
 
 def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:
@@ -161,7 +229,6 @@ def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:
         noise,
         sigma=sigma,
         slope=noise.slope if sigma < 3 * noise.sigma else 0.0,
-        irregular=noise.irregular or _scatters(values[1:]),
     )
 
 
