@@ -160,15 +160,15 @@ def solve_noisy(
     """
     structure, everything = context.structure, np.arange(context.structure.d)
     if structure.degrees_of_freedom == structure.size:
-        return (yield from _search_on(context, start, noise, everything, structure.size))
+        return (yield from _search_on(context, start, noise, on=everything, k=structure.size))
     spend, few = ATOMS_SHARE * context.left, 2 * structure.size
-    found = yield from _search_on(context, start, noise, everything, few, spend)
+    found = yield from _search_on(context, start, noise, on=everything, k=few, spend=spend)
     endings = {context.outer.ending}
     pruned = yield from context.point(structure.prune(found.z, None, structure.size))
     atoms = structure.active(pruned.z)
     if atoms.size and math.isfinite(pruned.value) and context.left > 1:
         context.explain(f"the search goes on over all {atoms.size} coordinates of the atoms found.")
-        pruned = yield from _search_on(context, pruned, noise, atoms, atoms.size)
+        pruned = yield from _search_on(context, pruned, noise, on=atoms, k=atoms.size)
         endings.add(context.outer.ending)
     # other atoms were not compared with these, so that nothing is known to have converged
     stuck = endings == {Ending.NO_PROGRESS}
@@ -176,10 +176,11 @@ def solve_noisy(
     return pruned
 
 
-def _search_on(
+def _search_on(  # noqa: C901  (small functions that hand values over)
     context: SearchContext,
     start: EvaluatedPoint,
     noise: NoiseModel,
+    *,
     on: Indices,
     k: int,
     spend: float = math.inf,
