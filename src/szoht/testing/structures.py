@@ -9,7 +9,7 @@ from szoht.algorithms.auto.structure import Structure
 from szoht.core.directions import Directions
 from szoht.core.random import Key
 from szoht.estimators.sensing import Measurements, RowSlice
-from szoht.types import Indices, Vector
+from szoht.types import Vector
 
 __all__ = ["check_structure"]
 
@@ -220,5 +220,4 @@ def _axis_slopes(structure: Structure, z: Vector, gradient: Vector) -> Vector:
     inward = np.where(z[free] + STEP > structure.high[free], -STEP, STEP)
     points = _points(x, structure.axes(x, free, inward), 1.0)
     changes = np.array([float(gradient @ (point - x)) for point in points])
-    slopes: Indices | Vector = changes / inward
-    return np.asarray(slopes)
+    return np.asarray(changes / inward)
