@@ -134,8 +134,8 @@ def _as_groups(value: object) -> Indices:
                 "group, and let the function add the copies up; then number the groups."
             )
         raise ParameterTypeError(
-            "`groups` must be 1-d and hold the number of each coordinate's group, as [0, 0, 1]; got "
-            "lists of the coordinates of each group."
+            "`groups` must be 1-d and hold the number of each coordinate's group, as [0, 0, 1]; "
+            "got lists of the coordinates of each group."
         )
     groups = np.array(value)
     if groups.dtype.kind not in "iu":

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from szoht.algorithms.auto.context import BudgetSpentError, SearchContext
+from szoht.algorithms.auto.descent import descend
 from szoht.algorithms.auto.moves.join import drop_least
 from szoht.algorithms.auto.noise import estimate_noise
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.restricted.bfgs import Solution
 from szoht.algorithms.auto.samples import part
-from szoht.algorithms.auto.schedule import descend
 from szoht.algorithms.auto.sensing import SensingMemory
 from szoht.algorithms.auto.solver import begin
 from szoht.algorithms.auto.state import SearchState

@@ -89,7 +89,7 @@ class Policy:
     """Least such queries of the search by slopes: every move has its turn."""
     floor_smooth: float = 10.0
     """Least such queries, per coordinate of the support, where all restarts came back."""
-    floor_rough: float = 1000.0
+    floor_rough: float = 3000.0
     """The same elsewhere."""
 
     def __repr__(self) -> str:

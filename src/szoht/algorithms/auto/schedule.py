@@ -1,125 +1,156 @@
-"""Which move next, what counts as a stall, and when a descent ends."""
+"""Which move next: by turns at first, then by what each has gained per query."""
 
-import math
-from dataclasses import replace
+from dataclasses import dataclass
 
-from szoht.algorithms.auto.context import SearchContext
-from szoht.algorithms.auto.moves.base import Move
-from szoht.algorithms.auto.moves.extend import ExtendAndPrune
-from szoht.algorithms.auto.moves.join import JoinAndPrune
-from szoht.algorithms.auto.moves.perturb import PerturbSupport
-from szoht.algorithms.auto.moves.swap import Swap
-from szoht.algorithms.auto.noise import check_roughness
-from szoht.algorithms.auto.records import NoiseModel, Steps
-from szoht.algorithms.auto.sensing import Gradient, sense
-from szoht.algorithms.auto.state import SearchState
-from szoht.algorithms.auto.units import equalize_units
-
-__all__ = ["descend", "search_supports"]
-
-MUCH = 0.01
-"""A move that gains this share of f is tried first again."""
-
-MOVES: tuple[Move, ...] = (
-    ExtendAndPrune(),
-    Swap(),
-    JoinAndPrune(),
-    JoinAndPrune(share=3),
-    Swap(cold=True),
+from szoht.algorithms.auto.exploration import Exploration, Landscape
+from szoht.algorithms.auto.moves.base import ExploringMove
+from szoht.algorithms.auto.moves.binary_probes import BinaryProbes
+from szoht.algorithms.auto.moves.on_support import (
+    BasinHopping,
+    CovarianceAdaptation,
+    DifferentialEvolution,
+    PerturbedBfgs,
+    RandomSearch,
+    Restart,
+    SimplexSearch,
+)
+from szoht.algorithms.auto.moves.over_supports import (
+    LongSlopes,
+    PerturbedSupport,
+    RandomJoin,
+    RandomSwap,
+    SparseRandomSearch,
 )
 
+__all__ = ["Schedule"]
 
-def descend(  # noqa: C901  (one loop, read from top to bottom)
-    context: SearchContext, state: SearchState, gain_share: float
-) -> Steps[SearchState]:
-    """Run rounds { sense -> propose -> solve -> accept } until they gain nothing more."""
-    state = replace(state, stalled=0, gain_share=gain_share)
-    coarse = gain_share > context.policy.gain_share
-    favorite, noise = 0, state.noise
-    while state.stalled < context.policy.stalled_rounds:
-        state = replace(state, noise=_in_turn(context, noise))
-        slopes, memory = yield from sense(
-            context,
-            state.point,
-            state.noise,
-            state.memory,
-            stalled=state.stalled,
-            softness=state.softness,
+SMOOTH_TURNS = 2
+"""Moves, those over supports, that are due where all restarts came back to the same value."""
+
+NEGLECTED = 0.35
+"""How often the move with the fewest queries has the turn, whatever it has gained."""
+
+MEMORY = 0.8
+"""Weight of a move's earlier turns: what gained once may not gain again."""
+
+SMALL_GAIN = 0.2
+"""What a gain counts that is too small for patience."""
+
+IDLE_TURNS = 20
+"""Turns in a row, per move, in which nothing was asked: there is nothing left to do."""
+
+
+@dataclass
+class _Record:
+    """What a move has cost and gained, older turns weighing less; ``turns`` since a gain of any."""
+
+    wins: float = 0.0
+    cost: float = 0.0
+    queries: int = 0
+    turns: int = 0
+
+
+class Schedule:
+    """The moves of an exploration and what is known about them."""
+
+    def __init__(self, search: Exploration) -> None:
+        self._search = search
+        self._on_support: tuple[ExploringMove, ...] = (
+            BasinHopping(),
+            RandomSearch(),
+            PerturbedBfgs(),
+            Restart(),
+            DifferentialEvolution(),
+            SimplexSearch(),
+            CovarianceAdaptation(),
         )
-        state = replace(state, slopes=slopes, memory=memory)
-        if state.flat:
-            break
-        state = yield from equalize_units(context, state)
-        short = state.noise.axis_step < context.policy.long_difference
-        if short and memory.gradient is not Gradient.SPARSE:
-            found = yield from check_roughness(context, state.point, noise)
-            if not found.exact:
-                return replace(state, noise=found)
-        before = state
-        moves = _moves(context, state)
-        for i in sorted(range(len(moves)), key=lambda i: (i != favorite, i)):
-            solution = yield from moves[i].propose(context, before)
-            state = state.settled(solution)
-            if _is_spent(context):
-                break
-            if before.gains(state.point):
-                much = before.point.value - state.point.value > MUCH * abs(before.point.value)
-                favorite = i if much else (i + 1) % len(moves)
-                break
-        context.accept(state.point)
-        gained = before.gains(state.point)
-        if short and not gained:
-            found = yield from check_roughness(context, before.point, noise)
-            # kinks look like noise at one length; but then slopes have led somewhere before
-            gain = context.first_value - state.point.value
-            if not found.exact and gain <= 100 * found.sigma:
-                return replace(state, noise=found)
-        if not gained and (state.exact or (state.trusted and coarse) or _is_spent(context)):
-            break
-        state = replace(state, stalled=0 if gained else state.stalled + 1)
-    return replace(state, noise=noise)
+        self._over_supports: tuple[ExploringMove, ...] = (
+            BinaryProbes(),
+            PerturbedSupport(),
+            RandomJoin(),
+            RandomSwap(),
+            SparseRandomSearch(),
+        )
+        if search.state.noise.stepwise:
+            self._over_supports += (LongSlopes(turns=1),)
+        every = (*self._on_support, *self._over_supports)
+        self._records = {move.name: _Record() for move in every}
+        self._turn = self._idle = 0
 
+    @property
+    def tried(self) -> dict[str, int]:
+        """How many turns each move has had since the last gain."""
+        return {name: record.turns for name, record in self._records.items() if record.turns}
 
-def _in_turn(context: SearchContext, noise: NoiseModel) -> NoiseModel:
-    """Return short and long differences in turn where f has kinks: short ones see one side only."""
-    if not context.kinks:
-        return noise
-    context.kinks += 1
-    long = max(noise.axis_step, context.policy.flat_step)
-    return replace(noise, axis_step=long) if context.kinks % 2 else noise
+    @property
+    def all_due_tried(self) -> bool:
+        """Whether every move that is due has had a turn."""
+        smooth = self._search.landscape is Landscape.SMOOTH and not self._search.few
+        return self._turn >= (SMOOTH_TURNS if smooth else len(self._moves))
 
+    @property
+    def nothing_asked(self) -> bool:
+        """Whether the moves have stopped asking."""
+        return self._idle > IDLE_TURNS * len(self._moves)
 
-def _is_spent(context: SearchContext) -> bool:
-    """Tell whether slopes have had their chance: f is then compared over longer distances."""
-    look, n = context.structure.look, context.structure.free.size
-    budget = math.inf if context.budget is None else context.budget
-    axes = 1.5 * n if n <= 0.05 * budget else 0.0
-    policy = context.policy
-    limit = max(6 * look, axes, policy.effort_slopes * context.last_gain, policy.floor_slopes)
-    return context.spent - context.last_gain > limit
+    @property
+    def screening_due(self) -> bool:
+        """Whether to look again for variables that matter: fewer than may are known."""
+        search = self._search
+        known = search.context.structure.count(search.pool)
+        return self._turn % 2 == 1 and known < search.context.structure.size
 
+    def next(self) -> ExploringMove:
+        """Return the move that has the next turn.
 
-def _moves(context: SearchContext, state: SearchState) -> tuple[Move, ...]:
-    """Return the moves that make sense here, the cheapest first."""
-    structure = context.structure
-    full = structure.count(structure.active(state.point.z)) >= structure.size
-    return MOVES if full and state.trusted else MOVES[:1]
+        Where slopes are dense and there is one minimum per support, they guide best: the search
+        from perturbed supports then has every other turn.
+        """
+        moves, self._turn = self._moves, self._turn + 1
+        if self._is_guided:
+            guide = self._over_supports[1]
+            if self._turn % 2:
+                return guide
+            others = [move for move in moves if move is not guide]
+            return others[(self._turn // 2 - 1) % len(others)]
+        if self._turn <= len(moves):
+            return moves[self._turn - 1]
+        return self._by_merit(moves)
 
+    def record(self, move: ExploringMove, *, cost: int, gained: bool, fell: bool) -> None:
+        """Remember what a turn has cost and gained."""
+        record = self._records[move.name]
+        record.wins = MEMORY * record.wins + (1.0 if gained else SMALL_GAIN * fell)
+        record.cost = MEMORY * record.cost + cost
+        record.queries += cost
+        if gained:
+            for other in self._records.values():
+                other.turns = 0
+        record.turns += not gained
+        self._idle = 0 if cost else self._idle + 1
 
-def search_supports(context: SearchContext, state: SearchState) -> Steps[SearchState]:
-    """Descend until nothing helps; then perturb the support and descend again, several times."""
-    policy = context.policy
-    state = yield from descend(context, state, policy.gain_share)
-    failed = 0
-    while failed < policy.restarts and state.noise.exact and state.exact and not _is_spent(context):
-        if not state.point.z.any():
-            break
-        solution = yield from PerturbSupport().propose(context, state)
-        elsewhere = replace(state, point=solution.point, curvature=None)
-        elsewhere = yield from descend(context, elsewhere, policy.gain_share)
-        failed = 0 if state.gains(elsewhere.point) else failed + 1
-        if elsewhere.point.value < state.point.value:
-            state = elsewhere
-            context.explain(f"from a perturbed support f fell to {state.point.value:.6g}.")
-        context.accept(state.point)
-    return state
+    def _by_merit(self, moves: tuple[ExploringMove, ...]) -> ExploringMove:
+        generator = self._search.context.generator()
+        if generator.random() < NEGLECTED:
+            return min(moves, key=lambda move: self._records[move.name].queries)
+        chance = generator.random(len(moves))
+        usual = 20 * max(1, self._search.support.size)
+
+        def merit(i: int) -> float:
+            record = self._records[moves[i].name]
+            return float((record.wins + 0.05 * chance[i]) / (record.cost + usual))
+
+        return moves[max(range(len(moves)), key=merit)]
+
+    @property
+    def _moves(self) -> tuple[ExploringMove, ...]:
+        if self._search.few:
+            return self._on_support
+        if self._search.landscape is Landscape.SMOOTH:
+            return self._over_supports + self._on_support
+        return self._on_support + self._over_supports
+
+    @property
+    def _is_guided(self) -> bool:
+        search = self._search
+        return search.state.exact and search.landscape is Landscape.SMOOTH and not search.few

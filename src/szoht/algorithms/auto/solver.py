@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from szoht.algorithms.auto.context import BudgetSpentError, SearchContext
+from szoht.algorithms.auto.descent import descend, search_supports
 from szoht.algorithms.auto.global_search import search_globally, spend_rest
 from szoht.algorithms.auto.noise import estimate_noise, solve_noisy
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.samples import first_size, part, sizes
-from szoht.algorithms.auto.schedule import descend, search_supports
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structures import Structured, structure_of
 from szoht.algorithms.auto.units import find_units

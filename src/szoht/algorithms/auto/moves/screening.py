@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.exploration import Exploration
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.types import Indices, Vector
 
-__all__ = ["Screening", "screen"]
+__all__ = ["Screening", "screen", "screen_again", "screen_variables"]
 
 AMPLITUDES = (1.0, 0.1, 3.0, 0.01)
 """Of the random bases, in units, in turn."""
@@ -154,3 +155,35 @@ def _sparse_sample(
     z[which] = base[which]
     if context.structure.contains(z):
         yield from context.point(z)
+
+
+def screen_variables(search: Exploration) -> Steps[None]:
+    """Ask which variables f depends on at all."""
+    context = search.context
+    noise = 0.0 if search.state.noise.exact else search.state.noise.sigma
+    result = yield from screen(context, search.incumbent, search.unit, noise=noise)
+    search.found = result.found
+    search.pool = context.structure.free
+    if result.found is None:
+        context.explain("group screening: nearly all variables matter.")
+    elif result.found:
+        search.pool = np.array(sorted(result.found), dtype=np.intp)
+        context.explain(f"group screening: f depends on {len(result.found)} variables.")
+    else:
+        context.explain("group screening: no variable changes f.")
+
+
+def screen_again(search: Exploration) -> Steps[None]:
+    """Screen with other lengths: steps hide small variables until large ones are solved."""
+    assert search.found is not None, "screening has found some"  # noqa: S101
+    unit = search.unit * 10 ** search.context.generator().uniform(-2, 1)
+    noise = 0.0 if search.state.noise.exact else search.state.noise.sigma
+    result = yield from screen(
+        search.context, search.incumbent, unit, noise=noise, found=search.found, quiet_most=8
+    )
+    if result.found is not None and len(result.found) > len(search.found):
+        search.found = result.found
+        search.pool = np.array(sorted(result.found), dtype=np.intp)
+        search.context.explain(f"group screening: f depends on {len(search.found)} variables.")
+        if search.few:
+            yield from search.polish()

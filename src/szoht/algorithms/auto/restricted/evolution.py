@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht.algorithms.auto.records import EvaluatedPoint, Steps
+from szoht.algorithms.auto.records import Steps
 from szoht.algorithms.auto.restricted.face import Face
 from szoht.types import Vector
 
@@ -59,10 +59,5 @@ def evolve(face: Face, population: Population, generator: np.random.Generator) -
 
 
 def _measured(face: Face, points: Vector) -> Steps[Population]:
-    embedded = [face.embed(point) for point in points]
-    values = yield from face.context.values(embedded)
-    values = np.where(np.isnan(values), np.inf, values)
-    best = int(np.argmin(values))
-    if np.isfinite(values[best]) and face.context.structure.contains(embedded[best]):
-        face.context.note(EvaluatedPoint(embedded[best], float(values[best])))
-    return Population(points, values)
+    found = yield from face.all_at(list(points))
+    return Population(points, np.array([local.value for local in found]))

@@ -1,6 +1,7 @@
 """f on a few coordinates, the others being zero: what derivative-free solvers see."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +60,20 @@ class Face(NamedTuple):
         if self.context.structure.contains(z):
             self.context.note(EvaluatedPoint(z, value))
         return Local(y, value)
+
+    def all_at(self, points: Sequence[Vector]) -> Steps[list[Local]]:
+        """Measure f at several points in one plan; the best is remembered, if it may be."""
+        embedded = [self.embed(y) for y in points]
+        values = yield from self.context.values(embedded)
+        values = np.where(np.isnan(values), np.inf, values)
+        best = int(np.argmin(values)) if values.size else -1
+        if (
+            best >= 0
+            and np.isfinite(values[best])
+            and self.context.structure.contains(embedded[best])
+        ):
+            self.context.note(EvaluatedPoint(embedded[best], float(values[best])))
+        return [Local(y, float(value)) for y, value in zip(points, values, strict=True)]
 
     def local(self, point: EvaluatedPoint) -> Local:
         """Return a point of the whole space as one on this face."""

@@ -1,15 +1,23 @@
-"""Long looks: 0/1 probes and axis scans, for functions whose slopes say nothing."""
+"""0/1 probes over long distances, for functions whose slopes say nothing."""
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.exploration import Exploration
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.types import Indices, Vector
 
-__all__ = ["BinaryLook", "axis_scan", "binary_look"]
+__all__ = ["BinaryFit", "BinaryProbes", "measure_halves", "try_binary_probes"]
+
+BELIEVED, CERTAIN = 0.5, 0.01
+"""Relative errors up to which 0/1 probes are believed, and taken for proof."""
+
+AMPLITUDES_IN_TURN = (0.1, 10.0, 0.3, 1.0, 0.01, 3.0)
+"""Of the probes, in units; within finite bounds one unit at most."""
 
 MIN_PROBES = 8
 """Probes with a value below which nothing is concluded."""
@@ -18,16 +26,16 @@ TINY = 1e-9
 """What is smaller than this share is rounding."""
 
 
-class BinaryLook(NamedTuple):
+class BinaryFit(NamedTuple):
     """Coordinates by size of effect, and the relative error on probes that were not used."""
 
     order: Indices
     error: float
 
 
-def binary_look(
+def measure_halves(
     context: SearchContext, point: EvaluatedPoint, unit: Vector, amplitude: float, count: int
-) -> Steps[BinaryLook]:
+) -> Steps[BinaryFit]:
     """Move random halves of all coordinates by an amplitude, and explain the values by few.
 
     0/1 probes see what long signs see, and even functions as well. A coordinate whose bound is in
@@ -46,11 +54,11 @@ def binary_look(
     moved = (np.array(points) - point.z)[finite] / np.where(unit > 0, amplitude * unit, 1.0)
     values = values[finite]
     if values.size < MIN_PROBES:
-        return BinaryLook(np.empty(0, dtype=np.intp), math.inf)
+        return BinaryFit(np.empty(0, dtype=np.intp), math.inf)
     return _explained(moved, values, 2 * structure.size)
 
 
-def _explained(moved: Vector, values: Vector, most: int) -> BinaryLook:
+def _explained(moved: Vector, values: Vector, most: int) -> BinaryFit:
     """Orthogonal matching pursuit with a constant on five sixths of the probes."""
     used = values.size - max(4, values.size // 6)
     columns = moved[:used] - moved[:used].mean(axis=0)
@@ -59,7 +67,7 @@ def _explained(moved: Vector, values: Vector, most: int) -> BinaryLook:
     residual = values[:used] - values[:used].mean()
     size = float(np.linalg.norm(residual))
     if size <= TINY * float(np.linalg.norm(values[:used])):
-        return BinaryLook(np.empty(0, dtype=np.intp), 0.0)  # no coordinate stands out
+        return BinaryFit(np.empty(0, dtype=np.intp), 0.0)  # no coordinate stands out
     chosen: list[int] = []
     basis = np.zeros((0, used))
     for _ in range(min(most, used - 2)):
@@ -82,27 +90,42 @@ def _explained(moved: Vector, values: Vector, most: int) -> BinaryLook:
     miss = float(np.linalg.norm(values[used:] - design[used:] @ effects))
     spread = float(np.linalg.norm(values[used:] - values[:used].mean()))
     order = np.array(chosen, dtype=np.intp)[np.argsort(-np.abs(effects[1:]), kind="stable")]
-    return BinaryLook(order, miss / spread if spread > 0 else (0.0 if miss == 0 else math.inf))
+    return BinaryFit(order, miss / spread if spread > 0 else (0.0 if miss == 0 else math.inf))
 
 
-def axis_scan(
-    context: SearchContext, point: EvaluatedPoint, unit: Vector, coordinates: Indices
-) -> Steps[tuple[Vector, Vector]]:
-    """Try each coordinate one unit up and down; return the gains, best of both, and where."""
-    structure = context.structure
-    gains = np.full(point.z.size, -math.inf)
-    best = np.zeros(point.z.size)
-    for sign in (1.0, -1.0):
-        z = point.z[coordinates]
-        low, high = structure.low[coordinates], structure.high[coordinates]
-        steps = np.clip(z + sign * unit[coordinates], low, high) - z
-        moving = steps != 0
-        where = coordinates[moving]
-        if not where.size:
-            continue
-        changes = yield from context.axis_differences(point, where, steps[moving])
-        changes = np.where(np.isfinite(changes), changes, math.inf)
-        better = -changes > gains[where]
-        gains[where[better]] = -changes[better]
-        best[where[better]] = (z + steps)[moving][better]
-    return gains, best
+def try_binary_probes(search: Exploration, amplitude: float) -> Steps[None]:
+    """Explain values at random 0/1 probes by few coordinates, and try those."""
+    context, k = search.context, search.context.structure.size
+    look = yield from measure_halves(
+        context, search.incumbent, search.unit, amplitude, math.ceil(2 * search.look)
+    )
+    if not look.error < BELIEVED:
+        return
+    before = search.incumbent
+    wide = context.structure.whole(np.union1d(before.support, look.order[: 2 * k]))
+    if wide.size == before.support.size:  # long probes, too, are explained by the support
+        search.certified = look.error < CERTAIN
+        return
+    context.explain(f"0/1 probes over {amplitude:g} units point out {look.order[:k]}.")
+    search.scores[look.order] = np.maximum(search.scores[look.order], 1.0)
+    yield from search.extend(wide)
+    if look.error < CERTAIN and search.incumbent.value < before.value:
+        support = search.support
+        yield from search.solve(support, search.incumbent, 60 * support.size)
+
+
+@dataclass
+class BinaryProbes:
+    """0/1 probes, with another amplitude each time."""
+
+    name: str = "0/1 probes"
+    keeps_support: bool = False
+    turns: int = 0
+
+    def run(self, search: Exploration) -> Steps[None]:
+        """Spend one turn."""
+        amplitude = AMPLITUDES_IN_TURN[self.turns % len(AMPLITUDES_IN_TURN)]
+        self.turns += 1
+        structure = search.context.structure
+        bounded = bool(np.isfinite(structure.high - structure.low).all())
+        yield from try_binary_probes(search, min(amplitude, 1.0) if bounded else amplitude)

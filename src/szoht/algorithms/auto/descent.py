@@ -1,0 +1,125 @@
+"""Which move next, what counts as a stall, and when a descent ends."""
+
+import math
+from dataclasses import replace
+
+from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.moves.base import Move
+from szoht.algorithms.auto.moves.extend import ExtendAndPrune
+from szoht.algorithms.auto.moves.join import JoinAndPrune
+from szoht.algorithms.auto.moves.perturb import PerturbSupport
+from szoht.algorithms.auto.moves.swap import Swap
+from szoht.algorithms.auto.noise import check_roughness
+from szoht.algorithms.auto.records import NoiseModel, Steps
+from szoht.algorithms.auto.sensing import Gradient, sense
+from szoht.algorithms.auto.state import SearchState
+from szoht.algorithms.auto.units import equalize_units
+
+__all__ = ["descend", "search_supports"]
+
+MUCH = 0.01
+"""A move that gains this share of f is tried first again."""
+
+MOVES: tuple[Move, ...] = (
+    ExtendAndPrune(),
+    Swap(),
+    JoinAndPrune(),
+    JoinAndPrune(share=3),
+    Swap(cold=True),
+)
+
+
+def descend(  # noqa: C901  (one loop, read from top to bottom)
+    context: SearchContext, state: SearchState, gain_share: float
+) -> Steps[SearchState]:
+    """Run rounds { sense -> propose -> solve -> accept } until they gain nothing more."""
+    state = replace(state, stalled=0, gain_share=gain_share)
+    coarse = gain_share > context.policy.gain_share
+    favorite, noise = 0, state.noise
+    while state.stalled < context.policy.stalled_rounds:
+        state = replace(state, noise=_in_turn(context, noise))
+        slopes, memory = yield from sense(
+            context,
+            state.point,
+            state.noise,
+            state.memory,
+            stalled=state.stalled,
+            softness=state.softness,
+        )
+        state = replace(state, slopes=slopes, memory=memory)
+        if state.flat:
+            break
+        state = yield from equalize_units(context, state)
+        short = state.noise.axis_step < context.policy.long_difference
+        if short and memory.gradient is not Gradient.SPARSE:
+            found = yield from check_roughness(context, state.point, noise)
+            if not found.exact:
+                return replace(state, noise=found)
+        before = state
+        moves = _moves(context, state)
+        for i in sorted(range(len(moves)), key=lambda i: (i != favorite, i)):
+            solution = yield from moves[i].propose(context, before)
+            state = state.settled(solution)
+            if _is_spent(context):
+                break
+            if before.gains(state.point):
+                much = before.point.value - state.point.value > MUCH * abs(before.point.value)
+                favorite = i if much else (i + 1) % len(moves)
+                break
+        context.accept(state.point)
+        gained = before.gains(state.point)
+        if short and not gained:
+            found = yield from check_roughness(context, before.point, noise)
+            # kinks look like noise at one length; but then slopes have led somewhere before
+            gain = context.first_value - state.point.value
+            if not found.exact and gain <= 100 * found.sigma:
+                return replace(state, noise=found)
+        if not gained and (state.exact or (state.trusted and coarse) or _is_spent(context)):
+            break
+        state = replace(state, stalled=0 if gained else state.stalled + 1)
+    return replace(state, noise=noise)
+
+
+def _in_turn(context: SearchContext, noise: NoiseModel) -> NoiseModel:
+    """Return short and long differences in turn where f has kinks: short ones see one side only."""
+    if not context.kinks:
+        return noise
+    context.kinks += 1
+    long = max(noise.axis_step, context.policy.flat_step)
+    return replace(noise, axis_step=long) if context.kinks % 2 else noise
+
+
+def _is_spent(context: SearchContext) -> bool:
+    """Tell whether slopes have had their chance: f is then compared over longer distances."""
+    look, n = context.structure.look, context.structure.free.size
+    budget = math.inf if context.budget is None else context.budget
+    axes = 1.5 * n if n <= 0.05 * budget else 0.0
+    policy = context.policy
+    limit = max(6 * look, axes, policy.effort_slopes * context.last_gain, policy.floor_slopes)
+    return context.spent - context.last_gain > limit
+
+
+def _moves(context: SearchContext, state: SearchState) -> tuple[Move, ...]:
+    """Return the moves that make sense here, the cheapest first."""
+    structure = context.structure
+    full = structure.count(structure.active(state.point.z)) >= structure.size
+    return MOVES if full and state.trusted else MOVES[:1]
+
+
+def search_supports(context: SearchContext, state: SearchState) -> Steps[SearchState]:
+    """Descend until nothing helps; then perturb the support and descend again, several times."""
+    policy = context.policy
+    state = yield from descend(context, state, policy.gain_share)
+    failed = 0
+    while failed < policy.restarts and state.noise.exact and state.exact and not _is_spent(context):
+        if not state.point.z.any():
+            break
+        solution = yield from PerturbSupport().propose(context, state)
+        elsewhere = replace(state, point=solution.point, curvature=None)
+        elsewhere = yield from descend(context, elsewhere, policy.gain_share)
+        failed = 0 if state.gains(elsewhere.point) else failed + 1
+        if elsewhere.point.value < state.point.value:
+            state = elsewhere
+            context.explain(f"from a perturbed support f fell to {state.point.value:.6g}.")
+        context.accept(state.point)
+    return state
