@@ -101,7 +101,7 @@ def test_groups_that_make_no_sense(settings, d, complaint):
 
 
 def test_groups_that_overlap_name_the_remedy():
-    with pytest.raises(CapabilityError, match="coordinate 2 in several. Repeat such a coordinate"):
+    with pytest.raises(CapabilityError, match=r"coordinate 2 in several\. Repeat such"):
         GroupSparse(k=1, groups=[[0, 1, 2], [2, 3]])
 
 
