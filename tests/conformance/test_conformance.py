@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from szoht import Full, Minibatch, Seeds, algorithms, minimize
+from szoht.algorithms.auto.structures import Coordinates, Groups, Simplex, structure_of
 from szoht.algorithms.composite import Composite
 from szoht.estimators import Coordinate, Exact, Gaussian, Sphere
 from szoht.operators import (
@@ -19,7 +20,7 @@ from szoht.operators import (
     SparseSimplex,
 )
 from szoht.schedules import Geometric, Polynomial
-from szoht.testing import check_algorithm, check_estimator, check_operator
+from szoht.testing import check_algorithm, check_estimator, check_operator, check_structure
 from szoht.updates import ForwardBackward, FrankWolfe, LineSearch
 
 OPERATORS = [
@@ -44,6 +45,23 @@ OPERATORS = [
     SoftThreshold(0.8),
     Identity(),
 ]
+
+STRUCTURES = [
+    (Sparse(1), 8),
+    (Sparse(3), 40),
+    (SparseBox(3, low=-1.0, high=0.5), 40),
+    (SparseBox(2, low=np.zeros(30), high=np.linspace(0, 3, 30)), 30),
+    (SparseBox(4, low=0.0, high=np.inf), 20),
+    (GroupSparse(k=2, size=3), 30),
+    (GroupSparse(k=2, groups=[0, 1, 1, 1, 2, 2, 0, 3, 3, 3, 3, 3]), 12),
+    (GroupSparse(k=3, groups=np.arange(60) % 20), 60),
+    (GroupSparse(k=2, size=4, low=-np.linspace(0, 1, 40), high=np.linspace(2, 0, 40)), 40),
+    (SparseSimplex(1), 8),
+    (SparseSimplex(4), 40),
+    (SparseSimplex(5, total=3.0), 100),
+    (SparseSimplex(12), 12),
+]
+"""Constraints that `auto` serves itself, and a dimension."""
 
 ESTIMATORS = [
     Sphere(q=1, mu=1e-3),
@@ -111,6 +129,7 @@ ALGORITHMS = [
     (algorithms.auto(k=3), 10),
     (algorithms.auto(constraint=SparseBox(3, low=-1.0, high=0.9)), None),
     (algorithms.auto(constraint=GroupSparse(k=3, size=2, low=-1.0, high=1.0), d=30), None),
+    (algorithms.auto(constraint=GroupSparse(k=3, size=2)), 10),
     (algorithms.auto(constraint=L1Ball(2.2), d=30), None),
     (algorithms.vr_szht(k=3, q=20, step_size=0.2), 10),
     (algorithms.vr_szht(k=3, q=20, step_size=0.2, snapshot=Coordinate(mu=1e-6)), 10),
@@ -146,6 +165,11 @@ ALGORITHMS = [
 @pytest.mark.parametrize("operator", OPERATORS, ids=str)
 def test_operator(operator):
     check_operator(operator, d=12)
+
+
+@pytest.mark.parametrize(("operator", "d"), STRUCTURES, ids=str)
+def test_structure(operator, d):
+    check_structure(structure_of(operator, d))
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
@@ -225,6 +249,61 @@ def test_the_suite_finds_a_wrong_scale():
 def test_the_suite_finds_a_wrong_projection(operator):
     with pytest.raises(AssertionError, match="nearest"):
         check_operator(operator, d=12)
+
+
+class AtTheBound(Coordinates):
+    """Probes from where it is, though that is at a bound."""
+
+    def base(self, z, length):
+        return z
+
+
+class HalfGroups(Groups):
+    """Drops single coordinates instead of groups."""
+
+    def prune(self, z, curvature, size):
+        return np.where(np.abs(z) >= np.sort(np.abs(z))[-size], z, 0.0)
+
+
+class Greedy(Groups):
+    """Takes the groups of the largest single slopes."""
+
+    def head(self, slopes, size, without):
+        score = np.abs(slopes)
+        score[without] = 0.0
+        return self.whole(np.argsort(-score)[:size])
+
+
+class Unnormalized(Simplex):
+    """Forgets that weights sum to one."""
+
+    def to_x(self, z):
+        return np.maximum(z, 0.0)
+
+
+class Slopes(Simplex):
+    """Takes slopes up to a constant for those towards the vertices."""
+
+    def slopes(self, z, recovery):
+        return Coordinates.slopes(self, z, recovery)
+
+
+BOX = {"x_low": np.zeros(40), "x_high": np.ones(40), "has_units": True}
+
+
+@pytest.mark.parametrize(
+    ("structure", "complaint"),
+    [
+        (AtTheBound(d=40, size=3, **BOX), "from `base` must stay inside"),
+        (HalfGroups(d=40, size=3, members=np.arange(40) // 4), "lose the smallest atoms"),
+        (Greedy(d=40, size=3, members=np.arange(40) // 4), "are better"),
+        (Unnormalized(d=40, size=3), "keep bounds for any z"),
+        (Slopes(d=40, size=3), "those along the axes"),
+    ],
+)
+def test_the_suite_finds_a_wrong_structure(structure, complaint):
+    with pytest.raises(AssertionError, match=complaint):
+        check_structure(structure)
 
 
 class Ascent(ForwardBackward):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from operators.strategies import vectors
-from szoht.errors import ParameterError, ParameterTypeError
+from szoht.errors import CapabilityError, ParameterError, ParameterTypeError
 from szoht.operators import GroupSparse, SparseBox
 
 
@@ -98,3 +98,13 @@ def test_equal_groups_go_to_the_lowest_number():
 def test_groups_that_make_no_sense(settings, d, complaint):
     with pytest.raises((ParameterError, ParameterTypeError), match=complaint):
         GroupSparse(**{"k": 1} | settings).check(d)
+
+
+def test_groups_that_overlap_name_the_remedy():
+    with pytest.raises(CapabilityError, match=r"coordinate 2 in several\. Repeat such"):
+        GroupSparse(k=1, groups=[[0, 1, 2], [2, 3]])
+
+
+def test_lists_of_coordinates_name_the_remedy():
+    with pytest.raises(ParameterTypeError, match="the number of each coordinate's group"):
+        GroupSparse(k=1, groups=[[0, 1], [2, 3, 4]])

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from szoht.core.validation import check_integer
-from szoht.errors import ParameterError, ParameterTypeError
+from szoht.errors import CapabilityError, ParameterError, ParameterTypeError
 from szoht.operators.base import check_finite, largest
 from szoht.operators.box import Bound, as_bounds, check_bounds
 from szoht.types import Indices, Vector
@@ -125,6 +125,18 @@ class GroupSparse:
 
 def _as_groups(value: object) -> Indices:
     """Return group numbers as a read-only integer array, or raise."""
+    if isinstance(value, list | tuple) and any(np.ndim(entry) > 0 for entry in value):
+        listed, counts = np.unique(np.concatenate([np.ravel(e) for e in value]), return_counts=True)
+        if (counts > 1).any():
+            raise CapabilityError(
+                "`groups` must not overlap; got lists of coordinates, with coordinate "
+                f"{listed[counts > 1][0]} in several. Repeat such a coordinate in x, once per "
+                "group, and let the function add the copies up; then number the groups."
+            )
+        raise ParameterTypeError(
+            "`groups` must be 1-d and hold the number of each coordinate's group, as [0, 0, 1]; "
+            "got lists of the coordinates of each group."
+        )
     groups = np.array(value)
     if groups.dtype.kind not in "iu":
         raise ParameterTypeError(f"`groups` must hold integers; got an array of {groups.dtype}.")

@@ -85,6 +85,11 @@ PATHS: Mapping[str, Mapping[str, str]] = {
 }
 """Where each class is now, by the protocol that it fulfils."""
 
+CLASS_ALIASES: Mapping[str, str] = {
+    "szoht.algorithms.auto.handed_over:HandedOver": "composite",
+}
+"""Classes that are stored as another one: what they add is no part of a run."""
+
 PROTOCOL_ALIASES: Mapping[str, str] = {"SearchUpdate": "Update"}
 """Protocols whose classes are listed under another one."""
 
@@ -142,7 +147,7 @@ RENAMED_FIELDS: dict[str, dict[str, str]] = {}
 """For each registered name, its renamed fields: old name -> new name."""
 
 _PATH_OF = {name: path for group in PATHS.values() for name, path in group.items()}
-_NAME_OF = {path: name for name, path in _PATH_OF.items()}
+_NAME_OF = {path: name for name, path in _PATH_OF.items()} | dict(CLASS_ALIASES)
 
 
 def name_of(kind: type) -> str:

@@ -103,7 +103,9 @@ def _moves(context: SearchContext, state: SearchState) -> tuple[Move, ...]:
     """Return the moves that make sense here, the cheapest first."""
     structure = context.structure
     full = structure.count(structure.active(state.point.z)) >= structure.size
-    return MOVES if full and state.trusted else MOVES[:1]
+    if not (full and state.trusted):
+        return MOVES[:1]
+    return (*MOVES, JoinAndPrune(times=4)) if structure.sums_to_one else MOVES
 
 
 def search_supports(context: SearchContext, state: SearchState) -> Steps[SearchState]:

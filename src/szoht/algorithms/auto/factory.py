@@ -1,5 +1,8 @@
 """`auto`: the solver that needs no tuning."""
 
+from dataclasses import fields
+
+from szoht.algorithms.auto.handed_over import HandedOver
 from szoht.algorithms.auto.integers import AutoInteger
 from szoht.algorithms.auto.path import AutoPath
 from szoht.algorithms.auto.solver import Auto
@@ -36,8 +39,9 @@ def auto(
     Parameters
     ----------
     k, constraint
-        As in `szoht`. Constraints other than `Sparse` and `SparseBox` are handed to `szoht` with
-        its line search. Without either, a path over k is walked; see `AutoPath`.
+        As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse` and `SparseSimplex` are served; others
+        (balls, boxes, penalties) are handed to `szoht` with its line search, and
+        ``result.explain`` says so. Without either, a path over k is walked; see `AutoPath`.
     sampler : Sampler
         `Seeds` says that the objective takes a seed. A finite sum is solved on a part of it first,
         then on more, then on the whole. With other constraints, the sampler of `szoht`.
@@ -71,6 +75,21 @@ def auto(
     >>> result.nfev < 30
     True
 
+    Two of 100 groups of ten, all ten at once:
+
+    >>> from szoht import GroupSparse
+    >>> target = np.zeros(1000)
+    >>> target[30:40], target[700:710] = 1.0, -0.5
+    >>> result = minimize(
+    ...     lambda x: float(((x - target) ** 2).sum()),
+    ...     np.zeros(1000),
+    ...     constraint=GroupSparse(k=2, size=10),
+    ...     target=1e-6,
+    ...     rng=0,
+    ... )
+    >>> np.unique(result.support // 10).tolist(), result.nfev < 70
+    ([3, 70], True)
+
     Notes
     -----
     A sensing round costs 2k + 5 queries where the gradient is sparse, at most 4 k (1 + log(d / k)),
@@ -84,7 +103,8 @@ def auto(
     operator = pick_operator(k, constraint)
     if isinstance(operator, Structured):
         return Auto(operator=operator, seeded=seeded, max_queries=max_queries, has_units=has_units)
-    return szoht(constraint=operator, sampler=sampler, d=d)
+    other = szoht(constraint=operator, sampler=sampler, d=d)
+    return HandedOver(**{entry.name: getattr(other, entry.name) for entry in fields(other)})
 
 
 def _auto_integer(

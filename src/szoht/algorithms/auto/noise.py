@@ -22,12 +22,15 @@ from szoht.estimators.sensing.noise_test import (
     rough_at,
     with_longer_table,
 )
-from szoht.types import Vector
+from szoht.types import Indices, Vector
 
 __all__ = ["check_roughness", "estimate_noise", "solve_noisy"]
 
 SHORTEST_ROW, LONGEST_ROW = 1e-12, 1e-3
 """Between these lie the differences along dense directions."""
+
+ATOMS_SHARE = 0.3
+"""Share of a known budget that is spent on which atoms matter, if they have several coordinates."""
 
 FIRST_PLAN = 15.0
 """Values that a search under noise plans with first if the budget is unknown, in units of
@@ -152,32 +155,80 @@ def solve_noisy(
 ) -> Steps[EvaluatedPoint]:
     """Minimize f from values that err, from ``start`` to the answer, the last race included.
 
+    Where atoms have several coordinates, single ones tell which atoms matter, for part of the
+    budget; then all coordinates of these are searched.
+    """
+    structure, everything = context.structure, np.arange(context.structure.d)
+    if structure.degrees_of_freedom == structure.size:
+        return (yield from _search_on(context, start, noise, on=everything, k=structure.size))
+    spend, few = ATOMS_SHARE * context.left, 2 * structure.size
+    found = yield from _search_on(context, start, noise, on=everything, k=few, spend=spend)
+    endings = {context.outer.ending}
+    pruned = yield from context.point(structure.prune(found.z, None, structure.size))
+    atoms = structure.active(pruned.z)
+    if atoms.size and math.isfinite(pruned.value) and context.left > 1:
+        context.explain(f"the search goes on over all {atoms.size} coordinates of the atoms found.")
+        pruned = yield from _search_on(context, pruned, noise, on=atoms, k=atoms.size)
+        endings.add(context.outer.ending)
+    # other atoms were not compared with these, so that nothing is known to have converged
+    stuck = endings == {Ending.NO_PROGRESS}
+    context.outer.ending = Ending.NO_PROGRESS if stuck else Ending.EXHAUSTED
+    return pruned
+
+
+def _search_on(  # noqa: C901  (small functions that hand values over)
+    context: SearchContext,
+    start: EvaluatedPoint,
+    noise: NoiseModel,
+    *,
+    on: Indices,
+    k: int,
+    spend: float = math.inf,
+) -> Steps[EvaluatedPoint]:
+    """Search over points with at most ``k`` non-zeros, all of them among ``on``.
+
     Without a known budget the search plans with few values first, and with twice as many each time
     that it has not settled.
     """
     structure = context.structure
-    reach = np.where(np.isfinite(structure.high - structure.low), 0.5, 1.0)
+    reach = np.where(np.isfinite(structure.high - structure.low), 0.5, 1.0)[on]
     planned = math.ceil(FIRST_PLAN * _look(context))
-    limit = context.spent + planned
+    limit, last = context.spent + planned, context.spent + spend
+
+    def left() -> int:
+        known = math.isfinite(context.left)
+        return int(min(context.left if known else limit - context.spent, last - context.spent))
+
+    def embed(points: Vector) -> list[Vector]:
+        full = np.zeros((len(points), structure.d))
+        full[:, on] = points
+        return list(full)
+
     values = Values(
-        ask=lambda points: context.values(list(points)),
-        left=lambda: int(context.left) if math.isfinite(context.left) else limit - context.spent,
+        ask=lambda points: context.values(embed(points)),
+        left=left,
         reach=reach,
-        low=structure.low / reach,
-        high=structure.high / reach,
+        low=structure.low[on] / reach,
+        high=structure.high[on] / reach,
         price=2 if context.outliers else 1,
     )
 
+    def point(x: Vector, value: float) -> EvaluatedPoint:
+        (z,) = embed((x * reach)[np.newaxis])
+        return EvaluatedPoint(structure.clip(z), value)
+
     def report(x: Vector, location: Location) -> None:
-        context.settle(EvaluatedPoint(structure.clip(x * reach), location.value), location.error)
+        found = point(x, location.value)
+        if structure.contains(found.z):
+            context.settle(found, location.error)
 
     first = Location(start.value, noise.sigma / math.sqrt(1 + noise.weight * noise.fresh))
-    values.keep(start.support, start.z[start.support] / reach[start.support], start.value)
-    x, rng = start.z / reach, context.generator()
+    x, rng = start.z[on] / reach, context.generator()
+    values.keep(np.flatnonzero(x), x[x != 0], start.value)
     while True:
         search = NoisySearch(
             values=values,
-            k=structure.size,
+            k=k,
             noise=noise,
             rng=rng,
             x=x,
@@ -187,6 +238,8 @@ def solve_noisy(
         )
         answer = yield from search.run()
         if answer.settled or not (answer.improved or math.isinf(context.left)):
+            break
+        if math.isfinite(spend):
             break
         if math.isfinite(context.left):
             yield from search.measure_answer(int(context.left))
@@ -198,7 +251,7 @@ def solve_noisy(
     context.outer.evidence = Evidence(
         noise=NoiseKind(answer.noise.kind).value, noise_level=answer.noise.sigma
     )
-    return EvaluatedPoint(answer.x * reach, answer.location.value)
+    return point(answer.x, answer.location.value)
 
 
 def _look(context: SearchContext) -> float:

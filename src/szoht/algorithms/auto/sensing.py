@@ -30,6 +30,10 @@ __all__ = ["Gradient", "SensingMemory", "axis_slopes", "axis_steps", "sense"]
 ROUNDING = float(np.finfo(np.float64).eps)
 
 
+STAGED_ERROR = 0.02
+"""Relative error on four held-out rows up to which recovery in short stages is believed."""
+
+
 class Gradient(enum.Enum):
     """What earlier rounds have shown the gradient to be."""
 
@@ -357,19 +361,21 @@ def _least_squares(
 
 def _by_pursuit(sensing: _Round, enough: float) -> Steps[Slopes | None]:
     """Measure along more signs until few coordinates explain them, at most ``enough`` of them."""
-    policy, waves = sensing.policy, sensing.structure.waves
-    yield from sensing.more_signs(
-        math.ceil(policy.rows_first * sensing.look) - sensing.measured.size
-    )
+    policy = sensing.policy
+    first = math.ceil(policy.rows_first * sensing.look)
+    # where no waves were tried before, stages are short, and few rows judge them strictly
+    staged = not sensing.structure.waves
+    believed = STAGED_ERROR if staged else policy.pursuit_error
+    yield from sensing.more_signs(first - sensing.measured.size)
     while True:
         measured = sensing.measured
-        held = max(4, measured.size // 6) if waves else 4
+        held = 4 if staged else max(4, measured.size // 6)
         recovery = sensing.structure.recover(
             measured, sensing.support, held_out=held, noise=sensing.slope_noise
         )
         explained = (sensing.rounding / sensing.step) ** 2 * (held + 2 * math.sqrt(2 * held))
         miss = (recovery.error * recovery.size) ** 2
-        if miss < (policy.pursuit_error * recovery.size) ** 2 + explained:
+        if miss < (believed * recovery.size) ** 2 + explained:
             sensing.context.explain(
                 f"{measured.size} measurements: few coordinates explain the slopes (held-out error "
                 f"{recovery.error:.1e})."
@@ -378,7 +384,7 @@ def _by_pursuit(sensing: _Round, enough: float) -> Steps[Slopes | None]:
         yield from line_probe(sensing.context, sensing.point, measured.correlate(measured.centered))
         if measured.size >= enough:
             return None
-        yield from sensing.more_signs(max(4, measured.size // (3 if waves else 5)))
+        yield from sensing.more_signs(max(4, measured.size // (5 if staged else 3)))
 
 
 def _recovered(sensing: _Round, recovery: Recovery) -> Slopes:

@@ -114,7 +114,7 @@ class Structure(Protocol):
         ...
 
     def line(self, z: Vector, signs: Vector, length: float) -> Vector:
-        """Return a dense direction v, made of random signs, such that z + t v is inside, t <= length."""
+        """Return a dense direction made of random signs that stays inside for this length."""
         ...
 
     def base(self, z: Vector, length: float) -> Vector:

@@ -21,17 +21,23 @@ JOINED_STEPS, STEPS_BETWEEN = 10, 4
 
 @dataclass(frozen=True)
 class JoinAndPrune:
-    """Let one in ``share`` times as many coordinates join as there are, at least one.
+    """Let ``times`` as many atoms join as may stay, or one in ``share`` of that, at least one.
+
+    With many of them the solve is one without a limit on their number: over weights, what stands
+    out there is a better guess than any exchange.
 
     Which coordinates can go is seen only once the others have taken over what they did: hence
     a solve after each third of those that are too many.
     """
 
     share: int = 1
+    times: int = 1
 
     @property
     def name(self) -> str:
         """What `explain` calls it."""
+        if self.times > 1:
+            return "join-many-and-prune"
         return "join-and-prune" if self.share == 1 else "join-few-and-prune"
 
     def propose(self, context: SearchContext, state: SearchState) -> Steps[Solution]:
@@ -39,7 +45,7 @@ class JoinAndPrune:
         structure = context.structure
         size = structure.size
         support = structure.active(state.point.z)
-        count = max(1, size // self.share)
+        count = max(1, self.times * size // self.share)
         wide = np.union1d(support, state.steepest(context, count))
         solution = yield from minimize_on(
             context,

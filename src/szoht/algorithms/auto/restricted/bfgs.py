@@ -40,7 +40,7 @@ class _RestrictedProblem(NamedTuple):
     feasible: bool
 
 
-def minimize_on(  # noqa: C901  (one loop, read from top to bottom)
+def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
     context: SearchContext,
     start: EvaluatedPoint,
     support: Indices,

@@ -6,7 +6,7 @@ from szoht.types import Indices, Mask, Vector
 
 __all__ = ["best_step", "worth"]
 
-INSIDE = 1e-14
+NEGATIVE = 1e-14
 """A weight below minus this is negative."""
 
 
@@ -24,7 +24,7 @@ def best_step(slopes: Vector, hessian: Vector, weights: Vector, gone: Mask | Non
         if held.all():
             return np.zeros(n)
         step, level = _on_face(slopes, hessian, weights, np.flatnonzero(~held))
-        negative = ~held & (weights + step < -INSIDE)
+        negative = ~held & (weights + step < -NEGATIVE)
         if negative.any():
             held |= negative
             continue

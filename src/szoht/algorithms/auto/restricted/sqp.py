@@ -15,7 +15,7 @@ from szoht.types import Indices, Vector
 
 __all__ = ["minimize_weights"]
 
-TRIALS = 8
+STEP_TRIALS = 8
 """Steps that are tried, each shorter than the one before, before a solve ends."""
 
 LEAST_SHARE = 0.2
@@ -73,7 +73,7 @@ def minimize_weights(  # noqa: C901  (one loop, read from top to bottom)
         curvature = None if curvature is None else curvature.transfer(support)
     face = _Face(context, noise, support, structure.count(support) <= structure.size)
     point = EvaluatedPoint(structure.clip(start.z), start.value)
-    hessian = None if curvature is None else np.linalg.pinv(curvature.inverse)
+    hessian = None if curvature is None else _inverted(curvature.inverse)
     if slopes is None:
         slopes = yield from _slopes(face, point, hessian, _Lengths.SHORT)
     first, lengths = math.inf, _Lengths.SHORT
@@ -104,7 +104,11 @@ def minimize_weights(  # noqa: C901  (one loop, read from top to bottom)
             break
     if hessian is None:
         return Solution(point, None)
-    return Solution(point, Curvature(support, np.linalg.pinv(hessian)))
+    return Solution(point, Curvature(support, _inverted(hessian)))
+
+
+def _inverted(matrix: Vector) -> Vector:
+    return np.asarray(np.linalg.pinv(matrix), dtype=np.float64)
 
 
 def _other_lengths(
@@ -161,7 +165,7 @@ def _line_search(
 ) -> Steps[EvaluatedPoint]:
     """Shorten a step until it gains: by a parabola through f, its slope and the trial."""
     weights, slope, length = point.z[face.support], float(slopes @ step), 1.0
-    for _ in range(TRIALS):
+    for _ in range(STEP_TRIALS):
         trial = yield from face.at(weights + length * step)
         if trial.value < point.value + ARMIJO * length * slope:
             return trial

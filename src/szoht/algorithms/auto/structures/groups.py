@@ -40,7 +40,7 @@ class Groups(Coordinates):
         return np.split(order, np.cumsum(sizes)[:-1])
 
     @cached_property
-    def degrees_of_freedom(self) -> int:  # type: ignore[override]
+    def degrees_of_freedom(self) -> int:
         """Those of the largest groups."""
         sizes = np.sort([group.size for group in self.groups])
         return int(sizes[-self.size :].sum())

@@ -24,6 +24,12 @@ from szoht.types import Indices, Vector
 
 __all__ = ["Simplex"]
 
+ROUNDED = 4e-16
+"""Sums this close to one are one, but for rounding."""
+
+VANISHING = 1e-12
+"""A step away from a vertex leads elsewhere if the others weigh at least this much."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Simplex(Coordinates):
@@ -42,10 +48,9 @@ class Simplex(Coordinates):
     sums_to_one = True
     waves = False
 
-    @cached_property
-    def unit(self) -> Vector | None:  # type: ignore[override]
-        """The sum of all weights."""
-        return None if self.total == 1 else frozen(np.full(self.d, self.total))
+    def __post_init__(self) -> None:
+        if self.total != 1:
+            object.__setattr__(self, "unit", frozen(np.full(self.d, self.total)))
 
     @cached_property
     def low(self) -> Vector:
@@ -78,7 +83,7 @@ class Simplex(Coordinates):
             weights = np.zeros(self.d)
             weights[0] = total = 1.0
         # weights that are right but for rounding stay as they are
-        return weights if abs(total - 1) <= 4e-16 else np.asarray(weights / total)
+        return weights if abs(total - 1) <= ROUNDED else np.asarray(weights / total)
 
     def contains(self, z: Vector) -> bool:
         """Tell whether at most k weights are not zero, and none is negative."""
@@ -94,8 +99,8 @@ class Simplex(Coordinates):
         outside = np.setdiff1d(np.arange(self.d), here, assume_unique=True)
         steps = np.maximum(steps, -x[support] / self.total)
         # away from the only vertex there is no way
-        room = 1 + steps
-        shares = np.where(room > 1e-12, steps / np.where(room > 1e-12, room, 1.0), 0.0)
+        possible = steps > -1 + VANISHING
+        shares = np.where(possible, steps / np.where(possible, 1 + steps, 1.0), 0.0)
         values = -shares[:, np.newaxis] * x[here]
         indices = np.broadcast_to(here, values.shape)
         if outside.size:
@@ -163,7 +168,7 @@ class Simplex(Coordinates):
     def importance(self, z: Vector, atoms: list[Indices], curvature: Curvature | None) -> Vector:
         """Return what dropping each of some weights would cost, the others following."""
         support = np.concatenate(atoms)
-        if curvature is None or not np.isin(support, curvature.support).all() or support.size < 2:
+        if curvature is None or not np.isin(support, curvature.support).all():
             return np.asarray(z[support] ** 2)
         place = np.searchsorted(curvature.support, support)
         return worth(z[support], curvature.inverse[np.ix_(place, place)])
@@ -177,12 +182,14 @@ class Simplex(Coordinates):
             order = np.argsort(-z[support], kind="stable")
             return self.without(z, support[order[size:]])
         place = np.searchsorted(curvature.support, support)
-        hessian = np.linalg.pinv(curvature.inverse)[np.ix_(place, place)]
+        whole = np.asarray(np.linalg.pinv(curvature.inverse), dtype=np.float64)
+        hessian = whole[np.ix_(place, place)]
         weights, gone = z[support], np.zeros(support.size, dtype=bool)
         flat = np.zeros(support.size)
         while np.count_nonzero(weights) > size:
             left = np.flatnonzero(weights)
-            cost = worth(weights[left], np.linalg.pinv(hessian[np.ix_(left, left)]))
+            inverse = np.asarray(np.linalg.pinv(hessian[np.ix_(left, left)]), dtype=np.float64)
+            cost = worth(weights[left], inverse)
             gone[left[np.argmin(cost)]] = True
             weights = np.maximum(weights + best_step(flat, hessian, weights, gone), 0.0)
             weights[weights <= 1e-9 * weights.max()] = 0.0

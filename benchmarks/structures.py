@@ -1,0 +1,376 @@
+"""What `auto` makes of groups and of the simplex: queries to a target, and portfolios.
+
+Queries are counted at the first point of the set that reaches the target, a thousandth of the start
+value unless said otherwise; a run that never does counts as infinitely many. ``--held-out`` adds
+problems that no choice was made on.
+"""
+
+import math
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeAlias
+
+import numpy as np
+from core import Row, report, sized
+from scipy.optimize import minimize as scipy_minimize
+
+from szoht import GroupSparse, SparseSimplex, minimize
+from szoht.errors import StartWarning
+from szoht.operators import Operator, Sparse
+from szoht.problems.orlib import load_market
+from szoht.types import Indices, Vector
+
+Fun: TypeAlias = Callable[[Vector], float]
+
+SEEDS = sized(11, 1)
+N_GROUPS, GROUP_SIZE, D, BUDGET = sized((100, 10, 1000, 8000), (8, 3, 40, 100))
+ASSETS, DAYS, PORTFOLIO_BUDGET = sized((460, 1000, 20_000), (20, 40, 60))
+MARKETS = sized(("port1", "port2", "port3", "port4", "port5"), ("port1",))
+K = sized(10, 3)
+HELD_OUT = "--held-out" in sys.argv
+
+
+def rows() -> list[Row]:
+    warnings.simplefilter("ignore", StartWarning)
+    table = [*groups(), *simplex(), *markets(), *simulated(range(sized(3, 1)))]
+    if HELD_OUT:
+        table += [*held_out(), *simulated(range(100, 105))]
+    return table
+
+
+# groups
+
+
+def group_problem(
+    kind: str, seed: int, sizes: Indices, s: int, n: int
+) -> tuple[Fun, Indices, Vector]:
+    """Return a function of ``s`` groups, the group of each coordinate, and the minimizer."""
+    rng = np.random.default_rng(seed)
+    members = np.repeat(np.arange(sizes.size), sizes)
+    d = members.size
+    best = np.zeros(d)
+    inside = np.isin(members, rng.choice(sizes.size, s, replace=False))
+    best[inside] = rng.choice([-1, 1], inside.sum()) * rng.uniform(0.5, 1.5, inside.sum())
+    if kind == "quadratic":
+        return (lambda x: 0.5 * float(((x - best) ** 2).sum())), members, best
+    if kind == "log-cosh":
+        scale = np.exp(rng.uniform(-1, 1, d))
+        return (
+            (lambda x: float(scale @ (np.logaddexp(x - best, best - x) - math.log(2)))),
+            members,
+            best,
+        )
+    design = rng.standard_normal((n, d))
+    observed = design @ best + 0.01 * rng.standard_normal(n)
+    return (lambda x: 0.5 * float(((design @ x - observed) ** 2).mean())), members, best
+
+
+def queries(fun: Fun, x0: Vector, constraint: Operator, seed: int, share: float = 1e-3) -> float:
+    target = share * fun(x0)
+    result = minimize(fun, x0, constraint=constraint, target=target, max_queries=BUDGET, rng=seed)
+    return float(result.nfev) if result.fun <= target else math.inf
+
+
+def solve_groups(
+    kind: str, seeds: range, sizes: Indices, s: int, n: int, *, declared: bool = True
+) -> Vector:
+    found = []
+    for seed in seeds:
+        fun, members, best = group_problem(kind, seed, sizes, s, n)
+        k = int(np.count_nonzero(best))
+        constraint = GroupSparse(k=s, groups=members) if declared else Sparse(k)
+        found.append(queries(fun, np.zeros(best.size), constraint, seed))
+    return np.array(found)
+
+
+def summary(found: Vector) -> str:
+    solved = int(np.isfinite(found).sum())
+    return f"{solved} of {found.size} solved, at most {found.max():g}"
+
+
+def groups() -> list[Row]:
+    table, ratios = [], []
+    even = np.full(N_GROUPS, GROUP_SIZE)
+    for kind, limit in (("quadratic", 80), ("regression", 1500)):
+        seeds = range(SEEDS)
+        ours = solve_groups(kind, seeds, even, 3, 200)
+        ignored = solve_groups(kind, seeds, even, 3, 200, declared=False)
+        what = f"3 of {N_GROUPS} groups of {GROUP_SIZE}, {kind}"
+        # 11 of 11: one that is not solved makes the worst infinite
+        figure = float(np.median(ours)) if np.isfinite(ours).all() else math.inf
+        table.append(Row(what, figure, "queries", limit, summary(ours)))
+        ratios.append(_ratio(ours, ignored))
+    pairs = np.full(N_GROUPS * GROUP_SIZE // 2, 2)
+    seeds = range(SEEDS)
+    ours = solve_groups("quadratic", seeds, pairs, 4, 200)
+    ignored = solve_groups("quadratic", seeds, pairs, 4, 200, declared=False)
+    ratios.append(_ratio(ours, ignored))
+    detail = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+    table.append(Row("declared over ignored, the worst", max(ratios), "x", 1.05, detail))
+    return table
+
+
+def _ratio(ours: Vector, others: Vector) -> float:
+    ours, others = np.minimum(ours, BUDGET), np.minimum(others, BUDGET)
+    return float(np.median(ours) / np.median(others))
+
+
+# simplex
+
+
+def simplex_problem(seed: int, d: int, k: int, spread: float, start: str) -> tuple[Fun, Vector]:
+    rng = np.random.default_rng(seed)
+    best = np.zeros(d)
+    best[rng.choice(d, k, replace=False)] = rng.dirichlet(np.full(k, 5.0))
+    scale = np.exp(rng.uniform(-spread, spread, d))
+    x0 = np.zeros(d)
+    x0[: {"k equal weights": k, "a vertex": 1, "equal weights": d}[start]] = 1.0
+    return (lambda x: 0.5 * float(scale @ (x - best) ** 2)), x0 / x0.sum()
+
+
+def solve_simplex(
+    seeds: range, d: int, k: int, start: str, *, spread: float = 0.0, share: float = 1e-3
+) -> tuple[Vector, float]:
+    """Return the queries of each seed, and how far off the simplex any of them was."""
+    found, off = [], 0.0
+    for seed in seeds:
+        fun, x0 = simplex_problem(seed, d, k, spread, start)
+
+        def watched(x: Vector, fun: Fun = fun) -> float:
+            nonlocal off
+            off = max(off, abs(float(x.sum()) - 1.0), -float(x.min()))
+            return fun(x)
+
+        found.append(queries(watched, x0, SparseSimplex(k), seed, share))
+    return np.array(found), off
+
+
+def simplex() -> list[Row]:
+    table, worst = [], 0.0
+    for start in ("k equal weights", "a vertex", "equal weights"):
+        found, off = solve_simplex(range(SEEDS), D, K, start)
+        worst = max(worst, off)
+        what = f"simplex, {K} of {D}, from {start}"
+        table.append(Row(what, float(np.median(found)), "queries", 120, summary(found)))
+    off_row = Row("farthest off the simplex", worst / 1e-12, "x 1e-12", 1, f"{worst:.0e}")
+    return [*table, off_row]
+
+
+# portfolios
+
+
+def markets() -> list[Row]:
+    """Long-only mean-variance portfolios, against exchanges with exact values and slopes."""
+    worst, details = 0.0, []
+    for name in MARKETS:
+        assets = load_market(name)
+        mean, covariance = np.asarray(assets.mean), np.asarray(assets.covariance)
+        for weight in (1.0, 0.9, 0.5):
+            hessian, linear = 2 * weight * covariance, (weight - 1) * mean
+
+            def fun(x: Vector, hessian: Vector = hessian, linear: Vector = linear) -> float:
+                return float(0.5 * x @ hessian @ x + linear @ x)
+
+            best = exchanged(hessian, linear, K)
+            ours = portfolio(fun, mean.size, 0)
+            gap = 100 * (ours - best) / abs(best)
+            worst = max(worst, gap)
+            details.append(f"{name} {weight:g}: {gap:.2f}")
+    return [Row("port1-5, long-only, the worst gap", worst, "percent", 5, ", ".join(details))]
+
+
+def portfolio(fun: Fun, d: int, seed: int) -> float:
+    x0 = np.zeros(d)
+    x0[:K] = 1 / K
+    return float(
+        minimize(fun, x0, constraint=SparseSimplex(K), max_queries=PORTFOLIO_BUDGET, rng=seed).fun
+    )
+
+
+def slsqp(
+    fun: Fun,
+    start: Vector,
+    *,
+    slopes: Callable[[Vector], Vector] | None = None,
+    precision: float = 1e-10,
+    keep: list[Vector] | None = None,
+) -> Vector:
+    """Minimize over weights that sum to one; iterates are added to ``keep``."""
+    done = scipy_minimize(  # type: ignore[call-overload]
+        fun,
+        start,
+        jac=slopes,
+        bounds=[(0, 1)] * start.size,
+        constraints=[{"type": "eq", "fun": lambda w: w.sum() - 1, "jac": np.ones_like}],
+        method="SLSQP",
+        options={"ftol": precision, "maxiter": 50 if slopes is None else 200},
+        callback=None if keep is None else lambda w: keep.append(w.copy()),
+    )
+    weights = np.maximum(done.x, 0.0)
+    return np.asarray(weights / weights.sum())
+
+
+def exchanged(hessian: Vector, linear: Vector, k: int) -> float:
+    """Exchange assets one for one, solving for the weights exactly, until nothing gains."""
+
+    def solved(support: Indices) -> tuple[float, Vector]:
+        own, slope = hessian[np.ix_(support, support)], linear[support]
+        scale = max(float(np.abs(own).max()), float(np.abs(slope).max()))
+        weights = slsqp(
+            lambda w: float(0.5 * w @ own @ w + slope @ w) / scale,
+            np.full(support.size, 1 / support.size),
+            slopes=lambda w: np.asarray(own @ w + slope) / scale,
+            precision=1e-14,
+        )
+        return float(0.5 * weights @ own @ weights + slope @ weights), weights
+
+    _, dense = solved(np.arange(linear.size))
+    support = np.argsort(-dense)[:k]
+    value, weights = solved(support)
+    gained = True
+    while gained:
+        gained = False
+        costs = hessian[:, support] @ weights + linear
+        enter = [i for i in np.argsort(costs)[: 3 * k] if i not in support]
+        for i in enter:
+            for j in np.argsort(weights)[:3]:
+                other = support.copy()
+                other[j] = i
+                found, changed = solved(other)
+                if found < value - 1e-9 * abs(value):
+                    support, value, weights, gained = other, found, changed, True
+                    break
+            if gained:
+                break
+    return value
+
+
+def returns(seed: int) -> Vector:
+    """Simulate daily returns from a market factor and four others."""
+    rng = np.random.default_rng(seed)
+    loadings = np.column_stack([rng.normal(1, 0.35, ASSETS), 0.6 * rng.normal(size=(ASSETS, 4))])
+    scale = np.array([9e-3, 4e-3, 4e-3, 4e-3, 4e-3])
+    factors = rng.standard_t(4, (DAYS, 5)) * scale / math.sqrt(2)
+    own = rng.standard_t(5, (DAYS, ASSETS)) * rng.uniform(0.005, 0.02, ASSETS)
+    return np.asarray(factors @ loadings.T + own + 3e-4 + 4e-4 * rng.normal(size=ASSETS))
+
+
+def risk(kind: str, observed: Vector) -> Fun:
+    covariance, tail = np.cov(observed.T), max(1, len(observed) // 20)
+
+    def cvar(x: Vector) -> float:
+        return float(-100 * np.partition(observed @ x, tail)[:tail].mean())
+
+    def drawdown(x: Vector) -> float:
+        wealth = np.cumprod(1 + observed @ x)
+        peak = np.maximum.accumulate(np.maximum(wealth, 1.0))
+        return float(100 * np.max(1 - wealth / peak))
+
+    if kind == "variance":
+        return lambda x: float(1e4 * (x @ covariance @ x))
+    return cvar if kind == "CVaR" else drawdown
+
+
+class SpentError(Exception):
+    """The queries of the peer, or of its first stage, are spent."""
+
+
+class Slsqp:
+    """SLSQP on all weights for a part of the budget, then on k of them with random exchanges."""
+
+    def __init__(self, fun: Fun, seed: int) -> None:
+        self.fun, self.rng = fun, np.random.default_rng(seed)
+        self.left, self.best = int(0.4 * PORTFOLIO_BUDGET), math.inf
+
+    def run(self) -> float:
+        """Return the best value at a portfolio of few assets."""
+        dense = [np.full(ASSETS, 1 / ASSETS)]
+        with suppress(SpentError):
+            slsqp(self._ask, dense[0], keep=dense)
+        self.left += PORTFOLIO_BUDGET - int(0.4 * PORTFOLIO_BUDGET)
+        with suppress(SpentError):
+            self._exchange(np.maximum(dense[-1], 0.0))
+        return self.best
+
+    def _ask(self, x: Vector) -> float:
+        if self.left <= 0:
+            raise SpentError
+        self.left -= 1
+        return self.fun(x)
+
+    def _on(self, support: Indices, start: Vector) -> tuple[Vector, float]:
+        def embedded(weights: Vector) -> Vector:
+            x = np.zeros(ASSETS)
+            x[support] = weights
+            return x
+
+        weights = slsqp(lambda w: self._ask(embedded(w)), start)
+        value = self._ask(embedded(weights))
+        self.best = min(self.best, value)
+        return weights, value
+
+    def _exchange(self, dense: Vector) -> None:
+        order = np.argsort(-dense)
+        support = order[:K].copy()
+        weights, value = self._on(support, dense[support] / dense[support].sum())
+        while True:
+            place = int(self.rng.exponential(40)) if self.rng.random() < 0.7 else ASSETS
+            new = order[place] if place < ASSETS else self.rng.integers(ASSETS)
+            if new in support:
+                continue
+            other = support.copy()
+            out = np.argmin(weights) if self.rng.random() < 0.7 else self.rng.integers(K)
+            other[out] = new
+            changed, found = self._on(other, weights)
+            if found < value:
+                support, weights, value = other, changed, found
+
+
+def simulated(seeds: range) -> list[Row]:
+    """Compare with SLSQP and exchanges on simulated returns, by the median ratio."""
+    table = []
+    for kind in ("variance", "CVaR", "drawdown"):
+        ratios = []
+        for seed in seeds:
+            fun = risk(kind, returns(seed))
+            ratios.append(portfolio(fun, ASSETS, seed) / Slsqp(fun, seed).run())
+        what = f"{ASSETS} assets, {kind}, seeds {seeds.start}-{seeds.stop - 1}"
+        detail = "ours over SLSQP + swaps: " + ", ".join(f"{ratio:.3f}" for ratio in ratios)
+        table.append(Row(what, float(np.max(ratios)), "x, worst", 1.0 + 1e-6, detail))
+    return table
+
+
+# held out
+
+
+def held_out() -> list[Row]:
+    table, seeds = [], range(100, 100 + SEEDS)
+    uneven = np.random.default_rng(7).integers(1, 31, 64)
+    cases = (
+        ("log-cosh, 2 of 100 groups of 10", "log-cosh", np.full(100, 10), 2),
+        ("log-cosh, 5 of 100 groups of 10", "log-cosh", np.full(100, 10), 5),
+        ("quadratic, 5 of 64 groups of 1 to 30", "quadratic", uneven, 5),
+        ("regression, 3 of 64 groups of 1 to 30", "regression", uneven, 3),
+        ("quadratic, 8 of 1,000 pairs", "quadratic", np.full(1000, 2), 8),
+    )
+    for what, kind, sizes, s in cases:
+        ours = solve_groups(kind, seeds, sizes, s, 200)
+        ignored = solve_groups(kind, seeds, sizes, s, 200, declared=False)
+        detail = f"{np.median(ours):g} queries, {summary(ours)}; ignored {np.median(ignored):g}"
+        table.append(Row(what, _ratio(ours, ignored), "x ignored", 1.05, detail))
+    for d, k, start, limit in (
+        (1000, 10, "k equal weights", 400),
+        (5000, 6, "k equal weights", 250),
+        (300, 20, "a vertex", 700),
+    ):
+        found, off = solve_simplex(seeds, d, k, start, spread=1.0, share=1e-6)
+        what = f"simplex to 1e-6, {k} of {d}, from {start}"
+        detail = f"{summary(found)}, off {off:.0e}"
+        table.append(Row(what, float(np.median(found)), "queries", limit, detail))
+    return table
+
+
+if __name__ == "__main__":
+    report(rows())

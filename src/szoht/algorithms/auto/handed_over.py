@@ -1,0 +1,23 @@
+"""Constraints that the default solver does not serve itself, and says so."""
+
+from dataclasses import dataclass, replace
+
+from szoht.algorithms.composite import Composite
+from szoht.core.algorithm import State
+from szoht.types import Vector
+
+__all__ = ["HandedOver"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandedOver(Composite):
+    """A run of `szoht` in place of `auto`, whose explanation begins with the reason."""
+
+    def init(self, x0: Vector, *, seed: int, n_samples: int | None = None) -> State:
+        """Return the state at the start."""
+        state = super().init(x0, seed=seed, n_samples=n_samples)
+        reason = (
+            f"`auto` does not serve {type(self.operator).__name__} itself: the run was handed to "
+            "`szoht` with its line search."
+        )
+        return replace(state, explanation=(reason,))
