@@ -103,16 +103,18 @@ class MoveSchedule:
     def next(self) -> ExploringMove:
         """Return the move that has the next turn.
 
-        Where slopes are dense and there is one minimum per support, they guide best: the search
-        from perturbed supports then has every other turn.
+        Where slopes are dense and descend, they guide best: the search from perturbed supports
+        then has every other turn.
         """
         moves, self._turn = self._moves, self._turn + 1
         if self._is_guided:
             guide = self._over_supports[1]
             if self._turn % 2:
                 return guide
-            others = [move for move in moves if move is not guide]
-            return others[(self._turn // 2 - 1) % len(others)]
+            moves = tuple(move for move in moves if move is not guide)
+            if self._turn > 2 * len(moves):
+                return self._by_merit(moves)
+            return moves[self._turn // 2 - 1]
         if self._turn <= len(moves):
             return moves[self._turn - 1]
         return self._by_merit(moves)
@@ -153,4 +155,5 @@ class MoveSchedule:
     @property
     def _is_guided(self) -> bool:
         search = self._search
-        return search.state.exact and search.landscape is Landscape.SMOOTH and not search.few
+        descends = search.landscape in (Landscape.SMOOTH, Landscape.SEVERAL)
+        return search.state.exact and descends and not search.few
