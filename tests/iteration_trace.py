@@ -95,7 +95,7 @@ def picture():
         szoht.minimize(fun, np.zeros(20), k=2, method="szoht", options=options, rng=0)
 
     (drive,) = [call for call in _all(trace(run)) if call.name == "drive"]
-    steps = [call for call in drive.inner if call.name in ("ask", "__call__", "receive")]
+    steps = [call for call in drive.inner if call.name in ("solver_plan", "__call__", "receive")]
     lines = ["run/loop.py"]
     for step in steps:
         lines += step.lines(depth=1)

@@ -29,6 +29,7 @@ ACROSS_MODULES = {
     "store/test_opening.py": "new stores, full disks and locks",
     "store/test_read_only.py": "stores that may not be written",
     "store/test_resume.py": "minimize and resume with a store",
+    "store/test_variables.py": "variables in stores, through the whole stack",
 }
 
 CLASSES_OF_ONE_NAME = {

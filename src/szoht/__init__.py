@@ -13,6 +13,7 @@ from szoht.algorithms.composite import Composite as Composite
 from szoht.core.algorithm import Algorithm as Algorithm
 from szoht.core.objective import Objective as Objective
 from szoht.core.sparse_vector import SparseVector as SparseVector
+from szoht.core.variables import Variables as Variables
 from szoht.errors import SzohtError as SzohtError
 from szoht.errors import SzohtWarning as SzohtWarning
 from szoht.evaluation.programs import Program as Program
@@ -28,6 +29,7 @@ from szoht.result import Progress as Progress
 from szoht.result import Result as Result
 from szoht.result import Status as Status
 from szoht.run.ask_tell import AskTell as AskTell
+from szoht.run.minimize import maximize as maximize
 from szoht.run.minimize import minimize as minimize
 from szoht.run.resume import resume as resume
 from szoht.samplers import Full as Full

@@ -1,6 +1,7 @@
 """What comes out of a run: `Status`, `Counts`, `Progress`, `Failure`, `Result`."""
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
@@ -8,7 +9,9 @@ from typing import Any, cast
 import numpy as np
 
 from szoht.core.algorithm import Evidence, Measured, PathPoint
+from szoht.core.changes import Changes, Effect, describe_changes
 from szoht.core.implicit import ImplicitPoint
+from szoht.core.variables import Variables
 from szoht.types import Indices, Vector
 
 __all__ = ["Counts", "Failure", "Faults", "Progress", "Result", "Status"]
@@ -134,7 +137,8 @@ class Progress:
     """An immutable view of a run, passed to callbacks and stop rules after each iteration.
 
     ``x`` is the newest iterate, which may not have been measured yet; ``value`` is the value of the
-    newest one that was; ``best`` is the best of those.
+    newest one that was; ``best`` is the best of those. All are in the user's numbers, and with
+    ``maximize`` the best is the highest.
     """
 
     iteration: int
@@ -143,6 +147,8 @@ class Progress:
     value: float
     best: Measured | None
     seconds: float
+    variables: Variables | None = None
+    maximize: bool = False
 
     @property
     def queries(self) -> int:
@@ -151,18 +157,18 @@ class Progress:
 
     @property
     def best_value(self) -> float:
-        """The lowest value of an iterate so far, NaN if none is known."""
+        """The best value of an iterate so far, NaN if none is known."""
         return float("nan") if self.best is None else self.best.value
 
     @property
     def best_x(self) -> Vector:
-        """The iterate with the lowest value so far."""
+        """The iterate with the best value so far."""
         return self.x if self.best is None else self.best.x
 
     @cached_property
     def support(self) -> Indices:
-        """The non-zero coordinates of the newest iterate."""
-        return np.flatnonzero(self.x)
+        """The non-zero coordinates of the newest iterate; of variables, those that are changed."""
+        return np.flatnonzero(self.x) if self.variables is None else self.variables.changed(self.x)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -173,9 +179,11 @@ class Failure:
     point: Vector
     reason: str
     exception: BaseException | None = None
+    variables: Variables | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
-        return f"Query {self.query} at the point with {_entries(self.point)}: {self.reason}."
+        where = _entries(self.point, self.variables)
+        return f"Query {self.query} at the point with {where}: {self.reason}."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -193,7 +201,12 @@ class Result:
         Whether ``fun`` is a value of the function at ``x``. False if it was inferred from points
         around it, as central differences allow, or is missing.
     support
-        The non-zero coordinates of ``x``.
+        The non-zero coordinates of ``x``; of `Variables`, those that differ from nominal.
+    changes
+        The changed variables as a table: name, nominal and new value, the bound that was hit, and
+        the effect on f of putting it back. `Changes.to_frame` makes it a DataFrame.
+    variables, maximize
+        What the run was given.
     nfev, njev, nit
         Queries, gradients and iterations spent.
     success, status, message
@@ -241,11 +254,19 @@ class Result:
     measured: bool = True
     fun_error: float = 0.0
     evidence: Evidence | None = field(default=None, repr=False)
+    variables: Variables | None = None
+    maximize: bool = False
+    effects: Mapping[int, Effect] = field(default_factory=dict, repr=False)
 
     @cached_property
     def support(self) -> Indices:
-        """The non-zero coordinates of ``x``."""
-        return np.flatnonzero(self.x)
+        """The non-zero coordinates of ``x``; of variables, those that are changed."""
+        return np.flatnonzero(self.x) if self.variables is None else self.variables.changed(self.x)
+
+    @cached_property
+    def changes(self) -> Changes:
+        """The changed variables, those of largest effect first."""
+        return Changes.of(self.x, self.variables, self.effects)
 
     @property
     def knee(self) -> int | None:
@@ -258,13 +279,17 @@ class Result:
             return f" +- {self.fun_error:.2g} (standard error)"
         return "" if self.measured else " (inferred, not measured)"
 
+    @property
+    def _sense(self) -> str:
+        return " (maximized)" if self.maximize else ""
+
     def __str__(self) -> str:
         rows = {
             "message": self.message,
             "success": self.success,
             "status": f"{self.status.name} ({self.status.code})",
-            "fun": f"{self.fun:.10g}{self._fun_note}",
-            "x": f"{_entries(self.x)} (d = {self.x.size})",
+            "fun": f"{self.fun:.10g}{self._fun_note}{self._sense}",
+            "x": f"{_entries(self.x, self.variables)} (d = {self.x.size})",
             "nfev": f"{self.nfev} queries",
             "nit": f"{self.nit} iteration{'' if self.nit == 1 else 's'}",
             "seconds": f"{self.seconds:.3g}",
@@ -284,7 +309,9 @@ class Result:
         return "\n".join(f"{name:>9}: {value}" for name, value in rows.items())
 
 
-def _entries(x: Vector) -> str:
+def _entries(x: Vector, variables: Variables | None = None) -> str:
+    if variables is not None:
+        return describe_changes(x, variables)
     if isinstance(x, ImplicitPoint):
         return f"{_entries(cast(Vector, x.base))}, one bucket of the others moved by {x.scale:.3g}"
     support = np.flatnonzero(x)

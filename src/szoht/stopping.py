@@ -105,7 +105,7 @@ class Seconds(Rule):
 
 @dataclass(frozen=True)
 class Target(Rule):
-    """Stop at the first iterate whose value is at most ``value``."""
+    """Stop at the first iterate whose value is at most ``value``; at least, if f is maximized."""
 
     value: float
 
@@ -114,7 +114,11 @@ class Target(Rule):
 
     def begin(self) -> Check:
         """Return a fresh check for one run."""
-        return lambda progress, _: Status.TARGET if progress.best_value <= self.value else None
+        return lambda progress, _: Status.TARGET if self._is_reached(progress) else None
+
+    def _is_reached(self, progress: Progress) -> bool:
+        best = progress.best_value
+        return best >= self.value if progress.maximize else best <= self.value
 
     @property
     def has_target(self) -> bool:
@@ -140,7 +144,7 @@ class Stalled(Rule):
         def check(progress: Progress, cost: int) -> Status | None:
             nonlocal since, best
             del cost
-            now = progress.best_value
+            now = -progress.best_value if progress.maximize else progress.best_value
             if not math.isnan(now) and (best == math.inf or now < best - self.rtol * abs(best)):
                 since, best = progress.iteration, now
             return Status.STALLED if progress.iteration - since >= self.iterations else None

@@ -68,6 +68,21 @@ def test_bounds_become_a_sparse_box():
     assert result.x[17] < -0.5
 
 
+def test_variables_are_stated_by_options():
+    nominal = np.full(12, 5.0)
+    best = nominal.copy()
+    best[[2, 7]] = [6.0, 3.5]
+    result = optimize.minimize(
+        lambda x: float(((x - best) ** 2).sum()),
+        nominal,
+        bounds=[(0, 10)] * 12,
+        method=szoht.scipy_method(k=2),
+        options={"reference": nominal, "max_queries": 300, "rng": 0},
+    )
+    assert result.support.tolist() == [2, 7]
+    assert result.x == pytest.approx(best, abs=1e-5)
+
+
 def test_first_order_methods_get_the_gradient():
     method = szoht.scipy_method(k=2, method="iht")
     result = run(method=method, jac=lambda x: 2 * (x - TARGET))

@@ -2,14 +2,17 @@
 
 import inspect
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 
 import szoht
+from szoht.algorithms.composite import Composite
 from szoht.algorithms.registry import METHODS
 from szoht.errors import SzohtWarning
-from szoht.estimators import Coordinate
+from szoht.estimators import Coordinate, Gaussian
+from szoht.updates import AcceleratedConditionalGradient, FrankWolfe, Momentum
 
 WITH_BOX = [
     name for name, make in METHODS.items() if "constraint" in inspect.signature(make).parameters
@@ -123,6 +126,32 @@ def points_outside(name, seed):
 @pytest.mark.parametrize("name", WITH_BOX)
 def test_no_point_outside(name):
     assert sum(points_outside(name, seed) for seed in range(10)) == 0
+
+
+@pytest.mark.filterwarnings("ignore::szoht.errors.RoundingWarning")
+@pytest.mark.parametrize(
+    "make",
+    [
+        FrankWolfe,
+        partial(AcceleratedConditionalGradient, smoothness=1, distance=1, horizon=9, max_inner=20),
+        partial(Momentum, step_size=0.1),
+    ],
+)
+@pytest.mark.parametrize(
+    "estimator",
+    [Gaussian(q=5, mu=1e-3), Coordinate(mu=1e-3, count=4), Coordinate(mu=1e-3, central=True)],
+    ids=repr,
+)
+def test_compositions_of_ones_own_stay_inside(make, estimator):
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        low, high = random_bounds(rng, 8, around_zero=False)
+        method = Composite(estimator=estimator, update=make(operator=szoht.Box(low, high)))
+        run = szoht.AskTell(random_start(rng, low, high), method=method, max_iterations=9, rng=0)
+        while not run.done:
+            points = run.ask().points()
+            assert ((points >= low) & (points <= high)).all()
+            run.tell((((points - low) / (high - low + 1e-9)) ** 2).sum(axis=1))
 
 
 @pytest.mark.statistical

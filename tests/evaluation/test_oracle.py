@@ -183,7 +183,7 @@ def test_candidates_of_a_search_are_one_call():
         fun,
         np.zeros(30),
         k=2,
-        options={"q": 10},
+        options={"q": 10, "mu": 1e-6},
         vectorized=True,
         max_iterations=2,
         rng=0,

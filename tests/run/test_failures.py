@@ -1,6 +1,10 @@
 """Functions that fail in the middle: the run ends with a status, or goes on without the point."""
 
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from szoht import AskTell, Minibatch, Status, algorithms, errors, minimize
@@ -33,8 +37,10 @@ FAILURES = {
     "inf": (lambda x: np.inf, "returned inf"),
     "complex": (lambda x: 1j, "of type complex, not a real number"),
     "array": (lambda x: np.ones(2), r"array of shape \(2,\), not a number"),
-    "one-element array": (lambda x: np.ones(1), r"array of shape \(1,\), not a number"),
-    "list": (lambda x: [1.0], "returned a list of 1 entry, not a number"),
+    "matrix of one element": (lambda x: np.ones((1, 1)), r"array of shape \(1, 1\), not a number"),
+    "complex array": (lambda x: np.array([1j]), "of type complex, not a real number"),
+    "list": (lambda x: [1.0], "returned a list of 1 entry, not a number; return the value alone"),
+    "three results": (lambda x: (1.0, 2.0, 3.0), "a tuple of 3 entries, not a number; return the"),
     "value and gradient": (
         lambda x: (float(x @ x), 2 * x),
         "returned a tuple of 2 entries, not a number; pass the gradient as `gradient=`",
@@ -43,6 +49,38 @@ FAILURES = {
     "string": (lambda x: "1.0", "of type str"),
     "raises": (boom, "raised OSError.'licence server is down'."),
 }
+
+
+class TensorOfAnotherLibrary:
+    """As TensorFlow's: neither a number nor an array."""
+
+    shape = ()
+
+    def __init__(self, value):
+        self.value = value
+
+    def numpy(self):
+        return np.float32(self.value)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda value: np.array([value]),
+        np.array,
+        np.float32,
+        Decimal,
+        Fraction,
+        lambda value: pd.Series([value]),
+        TensorOfAnotherLibrary,
+        pytest.param(lambda value: pytest.importorskip("torch").tensor(value), id="torch"),
+        pytest.param(lambda value: pytest.importorskip("torch").tensor([value]), id="torch 1-d"),
+    ],
+)
+def test_a_number_may_come_in_many_forms(wrap):
+    result = minimize(lambda x: wrap(quadratic(x)), np.zeros(D), k=2, max_queries=60, rng=0)
+    assert result.counts.failures == 0
+    assert result.fun == pytest.approx(quadratic(result.x), rel=1e-5)
 
 
 @pytest.mark.parametrize("name", FAILURES)

@@ -22,11 +22,12 @@ __all__ = ["ScipyMethod", "scipy_method"]
 
 UNUSED = ("hess", "hessp")
 RENAMED = {"maxiter": "max_iterations", "maxfev": "max_queries"}
+PASSED = ("fun", "x0", "args", "bounds", "k", "constraint", "method", "gradient", "callback")
+"""Arguments of `minimize` that SciPy, or `scipy_method`, has under a name of its own."""
 ACCEPTED = tuple(
-    name
-    for name in inspect.signature(minimize).parameters
-    if name not in ("fun", "x0", "k", "constraint", "method", "gradient", "callback")
+    name for name in inspect.signature(minimize).parameters if name not in (*PASSED, "maximize")
 )
+STATES_VARIABLES = ("reference", "unit", "integer", "names", "x_as")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,14 +75,16 @@ class ScipyMethod:
             gradient=(lambda x: jac(x, *args)) if callable(jac) else None,
             callback=None if callback is None else _Callback(callback),
             method=self.method,
-            **self._constraint(bounds, np.size(x0)),
+            **self._constraint(bounds, np.size(x0), settings),
             **settings,
         )
         names = ("fun", "nfev", "njev", "nit", "success", "message", "support", "history")
         fields = {name: getattr(result, name) for name in names}
         return _as_scipy(x=np.array(result.x), status=result.status.code, **fields)
 
-    def _constraint(self, bounds: Any, d: int) -> dict[str, Any]:
+    def _constraint(self, bounds: Any, d: int, settings: dict[str, Any]) -> dict[str, Any]:
+        if any(name in settings for name in STATES_VARIABLES):
+            return {"k": self.k, "constraint": self.constraint, "bounds": bounds}
         if bounds is None:
             return {"k": self.k, "constraint": self.constraint}
         if self.k is None:
@@ -101,7 +104,9 @@ def scipy_method(
     Parameters
     ----------
     k, constraint, method
-        As in `szoht.minimize`. With ``bounds``, the constraint is ``SparseBox(k, low, high)``.
+        As in `szoht.minimize`. With ``bounds``, the constraint is ``SparseBox(k, low, high)``; with
+        ``reference``, ``unit``, ``integer`` or ``names`` among the options of SciPy's `minimize`,
+        they are those of `szoht.Variables`.
 
     Examples
     --------

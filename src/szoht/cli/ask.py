@@ -6,6 +6,8 @@ from typing import Annotated, Any, cast
 import typer
 
 from szoht.cli import options
+from szoht.cli import variables as stated
+from szoht.core.variables import Variables
 from szoht.evaluation.oracle import OnError
 from szoht.evaluation.programs import as_json_point
 from szoht.run.ask_tell import AskTell
@@ -24,6 +26,12 @@ def ask(
     ] = False,
     dim: options.Dim = None,
     x0: options.InitialPoint = None,
+    variables: stated.VariablesFile = None,
+    reference: stated.Reference = None,
+    bounds: stated.BoundsOption = None,
+    unit: stated.Unit = None,
+    integer: stated.Integer = None,
+    maximize: stated.Maximize = False,
     k: options.NonZeros = None,
     method: options.Method = "auto",
     option: options.Options = None,
@@ -39,10 +47,21 @@ def ask(
     """Print the points that need a value, one JSON object per line; none when the run has ended."""
     with options.cli_errors(), Store(store, create=new) as file:
         if new:
+            problem = stated.Stated.parse(
+                dim=dim,
+                x0=x0,
+                variables=variables,
+                reference=reference,
+                bounds=bounds,
+                unit=unit,
+                integer=integer,
+            )
             run = begin(
                 file,
                 AskTell(
-                    (start := options.initial_point(dim, x0)),
+                    problem.start,
+                    **problem.keywords,
+                    maximize=maximize,
                     k=k,
                     method=method,
                     options=options.parse_options(option),
@@ -51,13 +70,18 @@ def ask(
                     rng=seed,
                     on_error=cast(OnError | None, on_error),
                 ),
-                start,
+                problem.start,
                 limits={"max_queries": budget, "target": target},
             )
-        for point in waiting(file, file.find(run))[:limit]:
-            typer.echo(json.dumps(_as_json(point, sparse=sparse)))
+        name = file.find(run)
+        known = file.spec(name).variables
+        for point in waiting(file, name)[:limit]:
+            typer.echo(json.dumps(_as_json(point, known, sparse=sparse)))
 
 
-def _as_json(point: Point, *, sparse: bool) -> dict[str, Any]:
-    name = {"run": point.id.run, "id": str(point.id)}
-    return name | as_json_point(point.x, point.sample, sparse=sparse)
+def _as_json(point: Point, variables: Variables | None, *, sparse: bool) -> dict[str, Any]:
+    line: dict[str, Any] = {"run": point.id.run, "id": str(point.id)}
+    line |= as_json_point(point.x, point.sample, sparse=sparse)
+    if variables is not None:
+        line["changes"] = {variables.labels[i]: point.x[i] for i in variables.changed(point.x)}
+    return line

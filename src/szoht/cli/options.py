@@ -1,12 +1,16 @@
 """Options that several commands share, their parsing, output and error handling."""
 
 import ast
+import csv
 import importlib
+import io
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -14,6 +18,7 @@ import numpy as np
 import typer
 
 from szoht import algorithms
+from szoht.core.changes import Change
 from szoht.core.validation import check_integer
 from szoht.errors import ParameterError, SzohtError
 from szoht.executors import Threads
@@ -23,6 +28,7 @@ from szoht.types import Vector
 
 __all__ = [
     "Budget",
+    "ChangesFile",
     "Dim",
     "InitialPoint",
     "Method",
@@ -38,6 +44,7 @@ __all__ = [
     "StorePath",
     "Target",
     "Workers",
+    "changes_to_csv",
     "check_output",
     "cli_errors",
     "cwd_on_path",
@@ -47,6 +54,7 @@ __all__ = [
     "load_function",
     "parse_options",
     "print_result",
+    "read_vector",
     "result_to_json",
     "write_or_print",
 ]
@@ -63,7 +71,7 @@ Dim: TypeAlias = Annotated[
 InitialPoint: TypeAlias = Annotated[
     Path | None, typer.Option("--x0", help="Initial point: a NPY file or a JSON list.")
 ]
-NonZeros: TypeAlias = Annotated[int | None, typer.Option("-k", help="Maximum number of non-zeros.")]
+NonZeros: TypeAlias = Annotated[int | None, typer.Option("-k", help="Maximum number of changes.")]
 Method: TypeAlias = Annotated[
     str, typer.Option("--method", help=f"One of {', '.join(algorithms.METHODS)}.")
 ]
@@ -78,12 +86,16 @@ Seconds: TypeAlias = Annotated[
     float | None, typer.Option("--seconds", help="Time limit in seconds.")
 ]
 Target: TypeAlias = Annotated[
-    float | None, typer.Option("--target", help="Stop when the function value is at most this.")
+    float | None, typer.Option("--target", help="Stop when this value is reached.")
 ]
 Seed: TypeAlias = Annotated[
     int | None, typer.Option("--seed", help="Random seed; the same seed gives the same run.")
 ]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")]
+ChangesFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--changes", help="Write the changed variables to this CSV file."),
+]
 Output: TypeAlias = Annotated[
     Path | None, typer.Option("--output", help="Write the result to this JSON file.")
 ]
@@ -159,16 +171,23 @@ def cwd_on_path() -> Iterator[None]:
 def initial_point(dim: int | None, path: Path | None) -> Vector:
     """Return the initial point given by --dim or --x0."""
     if (dim is None) == (path is None):
-        raise ParameterError("exactly one of --dim and --x0 must be given.")
+        raise ParameterError("exactly one of --variables, --dim and --x0 must be given.")
     if path is None:
         return np.zeros(check_integer("dim", dim, low=1, high=MAX_DIM))
+    return read_vector("x0", path)
+
+
+def read_vector(name: str, path: Path) -> Vector:
+    """Return the array in a NPY file or a JSON list."""
     try:
         if path.suffix == ".npy":
             loaded: Vector = np.load(path, allow_pickle=False)
         else:
             loaded = np.array(json.loads(path.read_text()), dtype=np.float64)
     except (ValueError, TypeError) as error:
-        raise ParameterError(f"`x0` must be a NPY file or a JSON list; {path}: {error}.") from error
+        raise ParameterError(
+            f"`{name}` must be a NPY file or a JSON list; {path}: {error}."
+        ) from error
     return loaded
 
 
@@ -212,15 +231,29 @@ def write_or_print(path: Path, text: str) -> None:
         raise
 
 
-def print_result(result: Result, output: Path | None) -> None:
-    """Print a result, write it to ``output`` if given, and set the exit status."""
+def print_result(result: Result, output: Path | None, changes: Path | None = None) -> None:
+    """Print a result, write it to the files given, and set the exit status."""
     echo(str(result))
+    if result.variables is not None:
+        echo(f"\n{result.changes}")
+    if changes is not None:
+        write_or_print(changes, changes_to_csv(result))
     if output is not None:
         write_or_print(output, json.dumps(result_to_json(result), indent=2) + "\n")
     if result.failure is not None:
         raise typer.Exit(code=1)
     if result.status is Status.INTERRUPTED:
         raise typer.Exit(code=EXIT_INTERRUPTED)
+
+
+def changes_to_csv(result: Result) -> str:
+    """Return the changed variables as comma-separated values, one line for each."""
+    file = io.StringIO(newline="")
+    names = [entry.name for entry in fields(Change)]
+    writer = csv.DictWriter(file, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(change) for change in result.changes)
+    return file.getvalue()
 
 
 def result_to_json(result: Result) -> dict[str, Any]:
@@ -241,7 +274,22 @@ def result_to_json(result: Result) -> dict[str, Any]:
         "method": result.method,
         "history": {name: np.asarray(column).tolist() for name, column in numbers.items()},
     }
+    if result.variables is not None:
+        found |= {
+            "x": result.x.tolist(),
+            "changes": [
+                {name: _as_json(value) for name, value in asdict(change).items()}
+                for change in result.changes
+            ],
+        }
+    if result.maximize:
+        found["maximize"] = True
     return found if result.run is None else found | {"run": result.run}
+
+
+def _as_json(value: Any) -> Any:
+    """Return None for NaN, which JSON does not know."""
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _parse_option(text: str) -> tuple[str, Any]:

@@ -16,7 +16,7 @@ from szoht.reporting.run_report import (
 )
 from szoht.result import Status
 from szoht.run.external import replay
-from szoht.store import Store
+from szoht.store import RunSpec, Store
 
 __all__ = ["report"]
 
@@ -40,7 +40,8 @@ def report(
             try:
                 result = replay(file, name).result
             except RunMismatchError as error:
-                options.echo(f"{describe_snapshot(summary, file.snapshot(name))}\n\n{error}")
+                known = describe_snapshot(summary, file.snapshot(name), _readable_spec(file, name))
+                options.echo(f"{known}\n\n{error}")
                 return
             if result.status is Status.RUNNING:  # the replay has measured its own time
                 result = replace(result, seconds=summary.seconds)
@@ -55,3 +56,11 @@ def report(
                 typer.echo(str(error), err=True)
             else:
                 typer.echo(f"wrote {out / 'history.png'}")
+
+
+def _readable_spec(file: Store, name: str) -> RunSpec | None:
+    """Return what is stored of a run, None if this version cannot read it."""
+    try:
+        return file.spec(name)
+    except RunMismatchError:
+        return None

@@ -7,6 +7,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from szoht.cli import options
+from szoht.cli import variables as stated
 from szoht.errors import ParameterError
 from szoht.evaluation.oracle import OnError
 from szoht.evaluation.programs import Format, Program
@@ -43,6 +44,16 @@ def solve(
     ] = None,
     dim: options.Dim = None,
     x0: options.InitialPoint = None,
+    variables: stated.VariablesFile = None,
+    reference: stated.Reference = None,
+    bounds: stated.BoundsOption = None,
+    unit: stated.Unit = None,
+    integer: stated.Integer = None,
+    maximize: stated.Maximize = False,
+    named: Annotated[
+        bool,
+        typer.Option("--named", help="Pass x by the names of the variables, as a dict or object."),
+    ] = False,
     k: options.NonZeros = None,
     method: options.Method = "auto",
     option: options.Options = None,
@@ -62,11 +73,22 @@ def solve(
     ] = None,
     quiet: options.Quiet = False,
     output: options.Output = None,
+    changes: options.ChangesFile = None,
 ) -> None:
     """Minimize a Python function or the output of a program under a sparsity constraint."""
     with options.cli_errors():
-        if output is not None:
-            options.check_output("output", output)
+        for name, path in (("output", output), ("changes", changes)):
+            if path is not None:
+                options.check_output(name, path)
+        problem = stated.Stated.parse(
+            dim=dim,
+            x0=x0,
+            variables=variables,
+            reference=reference,
+            bounds=bounds,
+            unit=unit,
+            integer=integer,
+        )
         program = command and Program(
             command=command,
             input=cast(Format, input_format),
@@ -76,7 +98,10 @@ def solve(
         )
         result = minimize(
             _objective(function, program or None),
-            options.initial_point(dim, x0),
+            problem.start,
+            **problem.keywords,
+            maximize=maximize,
+            x_as="dict" if named else "array",
             k=k,
             method=method,
             options=options.parse_options(option),
@@ -90,7 +115,7 @@ def solve(
             progress=not quiet,
             store=store,
         )
-        options.print_result(result, output)
+        options.print_result(result, output, changes)
 
 
 def _objective(function: str | None, program: Program | None) -> Callable[..., Any]:

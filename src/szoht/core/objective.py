@@ -75,6 +75,7 @@ def as_objective(
     stochastic: bool = False,
     gradient: Call | None = None,
     along: Call | None = None,
+    args: tuple[Any, ...] = (),
 ) -> Objective:
     """Turn what users pass as ``fun`` into an `Objective`.
 
@@ -96,6 +97,8 @@ def as_objective(
     along : callable, optional
         ``along(x, indices, offsets) -> (m,)``, or with the sample as fourth argument: a function
         with structure answers m queries without m dense points.
+    args : tuple
+        Passed to ``fun``, ``gradient`` and ``along`` after their own arguments, as in SciPy.
 
     Examples
     --------
@@ -114,6 +117,7 @@ def as_objective(
         "stochastic": stochastic,
         "gradient": gradient,
         "along": along,
+        "args": args or None,
     }
     if isinstance(fun, Objective) or callable(getattr(fun, "value", None)):
         extra = [n for n, value in given.items() if value is not None and value is not False]
@@ -129,6 +133,10 @@ def as_objective(
         )
     _check_callable("gradient", gradient, optional=True)
     _check_callable("along", along, optional=True)
+    if args:
+        fun = _WithArguments(fun, args)
+        gradient = gradient and _WithArguments(gradient, args)
+        along = along and _WithArguments(along, args)
     drop = not (stochastic or n_samples is not None)
     return Objective(
         value=_FirstOfBatch(fun, drop) if vectorized else _value(fun, drop),
@@ -164,6 +172,15 @@ class _Call:
 
     def __call__(self, *arguments: Any) -> Any:
         return self.fun(*arguments[:-1]) if self.drop_sample else self.fun(*arguments)
+
+
+@dataclass(frozen=True)
+class _WithArguments:
+    fun: Call
+    args: tuple[Any, ...]
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.fun(*arguments, *self.args)
 
 
 @dataclass(frozen=True)

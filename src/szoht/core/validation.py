@@ -3,15 +3,17 @@
 import math
 import numbers
 from collections.abc import Sequence
-from typing import TypeVar
+from decimal import Decimal
+from typing import Any, TypeVar
 
 import numpy as np
 
 from szoht.errors import AnswerShapeError, ParameterError, ParameterTypeError
-from szoht.types import Indices, Vector
+from szoht.types import Indices, Mask, Vector
 
 __all__ = [
     "answer_array",
+    "as_scalar",
     "check_choice",
     "check_integer",
     "check_real",
@@ -22,7 +24,7 @@ __all__ = [
     "real_array",
 ]
 
-Array = TypeVar("Array", Vector, Indices)
+Array = TypeVar("Array", Vector, Indices, Mask)
 
 
 def check_integer(
@@ -108,7 +110,30 @@ def describe_entries(answer: list[object] | tuple[object, ...]) -> tuple[str, st
     """
     count = len(answer)
     what = f"a {type(answer).__name__} of {count} entr{'y' if count == 1 else 'ies'}"
-    return what, "; pass the gradient as `gradient=`" if count == 2 else ""  # noqa: PLR2004
+    if count == 2:  # noqa: PLR2004
+        return what, "; pass the gradient as `gradient=`"
+    return what, "; return the value alone"
+
+
+def as_scalar(answer: Any) -> Any:
+    """Return the one number in an array or tensor of shape () or (1,), or in a Decimal.
+
+    Anything else is returned as it is.
+
+    >>> as_scalar(np.array([2.5])), as_scalar(Decimal("0.1")), as_scalar("no number")
+    (2.5, 0.1, 'no number')
+    """
+    if isinstance(answer, Decimal):
+        return float(answer)
+    shape = getattr(answer, "shape", None)
+    if shape is None or tuple(shape) not in ((), (1,)):
+        return answer
+    for method in ("item", "numpy"):  # of NumPy, PyTorch, JAX, pandas; of TensorFlow
+        convert = getattr(answer, method, None)
+        if callable(convert):
+            number = convert()
+            return number.item() if isinstance(number, np.ndarray) else number
+    return answer
 
 
 def answer_array(answer: object) -> np.ndarray:

@@ -151,7 +151,7 @@ def rounding_and_slope(query: Query, quotients: Quotients) -> tuple[float, float
 
 
 def _moves_everything(query: Query) -> bool:
-    directions = None if query.directions is None else unscaled(query.directions)[0]
+    directions = query.directions
     return (
         isinstance(directions, SampledDirections)
         and directions.distribution.width(directions.d) == directions.d

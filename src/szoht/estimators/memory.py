@@ -10,8 +10,8 @@ from szoht.core.directions import Directions, SampledDirections, ScaledDirection
 from szoht.core.query import Answer, Estimate, Plan, Query
 from szoht.core.random import Key
 from szoht.core.validation import frozen
-from szoht.estimators.differences import gradient_along
-from szoht.estimators.sphere import Sphere, sphere_estimate, sphere_weights
+from szoht.estimators.differences import direction_weights, gradient_along
+from szoht.estimators.sphere import Sphere, sphere_estimate
 from szoht.types import Indices, Sample, Vector
 
 __all__ = ["EstimateTable", "MemoryTable"]
@@ -134,7 +134,7 @@ class MemoryTable:
 def _entry(query: Query, answer: Answer) -> TableEntry:
     assert query.directions is not None, "a difference plan always has directions"  # noqa: S101
     support = np.flatnonzero(query.base)
-    weights = frozen(sphere_weights(query, answer))
+    weights = frozen(direction_weights(query, answer, scale=query.base.size, mean=True))
     return TableEntry(
         query.base.size, support, query.base[support], _without_cache(query.directions), weights
     )

@@ -8,15 +8,11 @@ from szoht.core.distributions import OrthogonalDistribution, SphereDistribution
 from szoht.core.query import Answer, Estimate, Plan, Query
 from szoht.core.random import Key
 from szoht.core.validation import check_integer
-from szoht.estimators.differences import (
-    difference_plan,
-    direction_weights,
-    directional_estimate,
-)
+from szoht.estimators.differences import difference_plan, directional_estimate
 from szoht.schedules import Scheduled, at, check_scheduled, check_scheduled_count, count_at
 from szoht.types import Sample, Vector
 
-__all__ = ["Sphere", "sphere_estimate", "sphere_weights"]
+__all__ = ["Sphere", "sphere_estimate"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,8 +98,3 @@ def sphere_estimate(query: Query, answer: Answer) -> Estimate:
     """Return the estimate of one query whose directions come from the sphere."""
     # eq. zoest: factor d, since E[u u^T] = I/d on random supports of any size
     return directional_estimate(query, answer, scale=query.base.size, mean=True)
-
-
-def sphere_weights(query: Query, answer: Answer) -> Vector:
-    """Return the weights with which the directions of one query add up to its estimate."""
-    return direction_weights(query, answer, scale=query.base.size, mean=True)

@@ -70,7 +70,9 @@ class WithinBounds:
 
     Notes
     -----
-    A deviation from the papers, whose estimators know no bounds and probe beyond them. Queries
+    A deviation from the papers, whose estimators know no bounds and probe beyond them. Gradients
+    are those of a point up to a radius away, so that where many coordinates are at bounds, slopes
+    below the radius times the curvature are not those at x. Queries
     that stay inside anyway, and all queries without bounds, are left as they are, bit for bit.
     """
 

@@ -9,7 +9,13 @@ import numpy as np
 
 from szoht.core.objective import Objective
 from szoht.core.query import Plan, Query
-from szoht.core.validation import answer_array, describe_entries, describe_shape, real_array
+from szoht.core.validation import (
+    answer_array,
+    as_scalar,
+    describe_entries,
+    describe_shape,
+    real_array,
+)
 from szoht.errors import AnswerShapeError
 from szoht.evaluation.chunks import Chunk, ChunkValues, is_batchable
 from szoht.types import Vector
@@ -85,7 +91,8 @@ def as_values(answer: object, count: int, n_outputs: int | None = None) -> Vecto
         )
     if array.dtype.kind in "biuf":
         return array.astype(np.float64)
-    flat = [math.nan if why_invalid(entry) else float(entry) for entry in array.flat]
+    entries = [as_scalar(entry) for entry in array.flat]
+    flat = [math.nan if why_invalid(entry) else float(entry) for entry in entries]
     return np.array(flat).reshape(shape)
 
 
@@ -102,8 +109,7 @@ def as_gradient(answer: object, shape: tuple[int, ...]) -> Vector:
 
 def why_invalid(answer: Any) -> str | None:
     """Say why ``answer`` is not a finite real number, or None if it is one."""
-    if isinstance(answer, np.ndarray) and answer.ndim == 0:
-        answer = answer[()]
+    answer = as_scalar(answer)
     if isinstance(answer, np.ndarray):
         return f"the function returned an array of shape {answer.shape}, not a number"
     if isinstance(answer, list | tuple):
@@ -185,6 +191,7 @@ def _point_by_point(
 def _checked(answer: Any, n_outputs: int | None) -> tuple[float | Vector, str | None]:
     """Return a number or a row of outputs, NaN where it is not finite, and why it has failed."""
     if n_outputs is None:
+        answer = as_scalar(answer)
         reason = why_invalid(answer)
         return (math.nan if reason else float(answer)), reason
     (row,) = as_values(answer_array(answer)[np.newaxis], 1, n_outputs)

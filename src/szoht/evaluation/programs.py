@@ -53,7 +53,8 @@ class Program:
         it x comes on standard input. ``{output}`` becomes the path at which the program leaves
         the value; without it the value is read from standard output.
     input : {"json", "npy"}
-        ``{"x": [...]}``, or an array in NumPy's format.
+        ``{"x": [...]}``, with ``x_as="dict"`` ``{"x": {name: number, ...}}``, or an array in
+        NumPy's format.
     sparse : bool
         JSON with the non-zeros only: ``{"dim": d, "indices": [...], "values": [...]}``.
     output : {"json", "npy"}
@@ -97,8 +98,10 @@ class Program:
         if self.timeout is not None:
             check_real("timeout", self.timeout, low=0, open_low=True)
 
-    def __call__(self, x: Vector, sample: Sample = None) -> float:
+    def __call__(self, x: Vector | dict[str, float], sample: Sample = None) -> float:
         """Return the value that the program gives at ``x``."""
+        if isinstance(x, dict) and (self.sparse or self.input == "npy"):
+            raise ParameterError("numbers by name need input='json' and sparse=False.")
         if sample is not None and self.input == "npy":
             raise ParameterError("a stochastic program needs input='json'; got input='npy'.")
         with program_folder() as folder:
@@ -111,8 +114,8 @@ class Program:
     def _answers_in_file(self) -> bool:
         return any("{output}" in argument for argument in self.command)
 
-    def _serialized(self, x: Vector, sample: Sample) -> bytes:
-        if self.input == "json":
+    def _serialized(self, x: Vector | dict[str, float], sample: Sample) -> bytes:
+        if self.input == "json" or isinstance(x, dict):
             return json.dumps(as_json_point(x, sample, sparse=self.sparse)).encode()
         file = io.BytesIO()
         np.save(file, x, allow_pickle=False)
@@ -162,14 +165,16 @@ class Program:
         return value
 
 
-def as_json_point(x: Vector, sample: Sample, *, sparse: bool) -> dict[str, Any]:
+def as_json_point(x: Vector | dict[str, float], sample: Sample, *, sparse: bool) -> dict[str, Any]:
     """Return a point as JSON holds it: all entries, or the non-zeros and where they are.
+
+    Entries by name are an object.
 
     >>> as_json_point(np.array([0.0, 1.5]), None, sparse=True)
     {'dim': 2, 'indices': [1], 'values': [1.5]}
     """
-    point: dict[str, Any] = {"x": x.tolist()}
-    if sparse:
+    point: dict[str, Any] = {"x": x if isinstance(x, dict) else x.tolist()}
+    if sparse and not isinstance(x, dict):
         support = np.flatnonzero(x)
         point = {"dim": x.size, "indices": support.tolist(), "values": x[support].tolist()}
     return point if sample is None else point | {"sample": sample.tolist()}

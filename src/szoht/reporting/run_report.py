@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from szoht.core.changes import describe_changes
 from szoht.reporting.figures import subplots
 from szoht.reporting.text import format_count
 from szoht.result import Result
-from szoht.store import Fault, RunSummary
+from szoht.store import Fault, RunSpec, RunSummary
 from szoht.store.snapshots import Snapshot
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def describe_run(summary: RunSummary, result: Result, faults: Sequence[Fault] = 
         str(result),
         *(f"     {line}" for line in result.explain),
     ]
+    if result.variables is not None:
+        rows += ["", str(result.changes)]
     if faults:
         rows += ["", f"{format_count(len(faults), 'evaluation')} failed:"]
         reasons = Counter(fault.reason for fault in faults)
@@ -45,16 +48,22 @@ def describe_run(summary: RunSummary, result: Result, faults: Sequence[Fault] = 
     return "\n".join(rows)
 
 
-def describe_snapshot(summary: RunSummary, snapshot: Snapshot | None) -> str:
+def describe_snapshot(
+    summary: RunSummary, snapshot: Snapshot | None, spec: RunSpec | None = None
+) -> str:
     """Return a text summary of a run that cannot be replayed here."""
     best = None if snapshot is None else snapshot.best
+    variables = None if spec is None else spec.variables
     rows = [
         f"run {summary.name}, started {summary.started}: {summary.status}",
         f"{summary.algorithm}, seed {summary.seed}",
         f"{format_count(summary.queries, 'query', 'queries')}, "
         f"{format_count(summary.iteration, 'iteration')}, {summary.seconds:.3g} seconds",
     ]
-    if best is not None:
+    if best is not None and variables is not None:
+        shown = describe_changes(variables.to_x(best.x), variables)
+        rows.append(f"best value {summary.best:.10g} with {shown}")
+    elif best is not None:
         support = np.flatnonzero(best.x)
         entries = ", ".join(f"{i}: {best.x[i]:.6g}" for i in support[:MAX_ENTRIES_SHOWN])
         non_zeros = format_count(support.size, "non-zero")

@@ -7,12 +7,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from szoht.core.algorithm import Algorithm, State
+from szoht.core.algorithm import Algorithm, Measured, State
+from szoht.core.changes import Effect
 from szoht.core.clock import Clock
 from szoht.core.directions import Directions
 from szoht.core.memory import raise_mmap_threshold
 from szoht.core.operator import Operator
 from szoht.core.query import Answer, Plan, one_point
+from szoht.core.variable_columns import Named
 from szoht.errors import (
     BudgetError,
     EvaluationError,
@@ -26,9 +28,12 @@ from szoht.evaluation.oracle import OnError
 from szoht.result import Counts, Failure, Progress, Result, Status
 from szoht.run.callbacks import Callback, Recorder, as_callbacks, call_all
 from szoht.run.config import RunConfig
+from szoht.run.effects import MEASURED_AFTER, EffectMeasurement, EvaluationArchive
 from szoht.run.failures import count_failures, finite_only, first_failure
+from szoht.run.problem import Bounds, Start, VariableOptions
 from szoht.run.rounding import RoundingCheck
 from szoht.run.start import feasible_start
+from szoht.run.view import View
 from szoht.stopping import Rule
 from szoht.types import Vector
 
@@ -45,6 +50,8 @@ class AskTell:
     ----------
     x0, k, constraint, method, options, rng, on_error, callback, monitor
         As in `minimize`.
+    reference, bounds, unit, integer, names, maximize
+        As in `minimize`: points, values and results are in the user's numbers.
     max_queries, max_iterations, max_seconds, target, stop
         As in `minimize`.
     n_samples : int, optional
@@ -65,10 +72,16 @@ class AskTell:
 
     def __init__(
         self,
-        x0: ArrayLike,
+        x0: Start,
         *,
         k: int | None = None,
         constraint: Operator | None = None,
+        reference: Named = None,
+        bounds: Bounds = None,
+        unit: Named = None,
+        integer: Named = None,
+        names: Iterable[str] | None = None,
+        maximize: bool = False,
         method: str | Algorithm = "auto",
         options: Mapping[str, Any] | None = None,
         max_queries: int | None = None,
@@ -88,6 +101,10 @@ class AskTell:
                 x0,
                 k=k,
                 constraint=constraint,
+                variable_options=VariableOptions(
+                    reference=reference, bounds=bounds, unit=unit, integer=integer, names=names
+                ),
+                maximize=maximize,
                 method=method,
                 options=options,
                 limits={
@@ -130,17 +147,22 @@ class AskTell:
         self.algorithm = config.algorithm
         self.seed = config.seed
         self.on_error: OnError | None = config.on_error
-        start = feasible_start(config.x0, self.algorithm.operator)
-        self._recorder = Recorder(start, monitor)
+        self._view = View(variables=config.variables, maximize=config.maximize)
+        start = feasible_start(config.x0, self.algorithm.operator, config.variables)
+        self._recorder = Recorder(start, monitor, variables=config.variables)
         self._callbacks: tuple[Callback, ...] = (self._recorder, *as_callbacks(callback))
         self._clock = Clock()
         self._counts = self._notified = Counts()
         self._failure: Failure | None = None
+        self._measurement: EffectMeasurement | None = None
+        self._effects: dict[int, Effect] = {}
+        self._archive = None if config.variables is None else EvaluationArchive()
         self._status = Status.RUNNING
         self._final_measurement_status: Status | None = None
         self._rounding = RoundingCheck()
         self._state: State = self.algorithm.init(start, seed=self.seed, n_samples=config.n_samples)
         self._directions: Directions | None = None
+        self._asked: tuple[Plan, Plan] | None = None
         self._plan: Plan = self._prepare(self.algorithm.ask(self._state))
         self._rule = config.rule(self._plan.cost)
         self._check = self._rule.begin()
@@ -169,15 +191,17 @@ class AskTell:
 
     @property
     def progress(self) -> Progress:
-        """The progress of the run, immutable."""
-        state = self._state
+        """The progress of the run, immutable, in the user's numbers."""
+        state, view = self._state, self._view
         return Progress(
             iteration=state.iteration,
             counts=self._counts,
-            x=state.x,
-            value=math.nan if state.measured is None else state.measured.value,
-            best=state.best,
+            x=view.x(state.x),
+            value=math.nan if state.measured is None else view.value(state.measured.value),
+            best=view.measured(state.best),
             seconds=self._clock.seconds,
+            variables=view.variables,
+            maximize=view.maximize,
         )
 
     @property
@@ -187,6 +211,13 @@ class AskTell:
 
     def ask(self) -> Plan:
         """Return what to evaluate next; the same plan until its values are told."""
+        plan = self.solver_plan()
+        if self._asked is None or self._asked[0] is not plan:
+            self._asked = plan, self._view.plan(plan)
+        return self._asked[1]
+
+    def solver_plan(self) -> Plan:
+        """Return the plan to be evaluated next, in the solver's numbers."""
         if self.done:
             raise RunFinishedError(f"The run has ended: {self._status.text} See `result`.")
         return self._plan
@@ -202,17 +233,22 @@ class AskTell:
         gradient : array of shape (d,), optional
             The gradient at the plan's base point, for first-order methods.
         """
-        plan = self.ask()
+        plan = self.solver_plan()
         takes_outputs = "n_outputs" in self.algorithm.requires and np.ndim(values) > 1
         rows = as_values(values, plan.n_points, np.shape(values)[1] if takes_outputs else None)
         slope = None if gradient is None else as_gradient(gradient, self._state.x.shape)
         if slope is None and any(query.gradient for query in plan.queries):
             raise ParameterError("`gradient` must be given: this plan asks for one; got None.")
+        if slope is not None:
+            slope = self._view.gradient(plan.queries[0].base, slope)
         self.receive(plan.answered(rows, slope))
 
     def receive(self, answers: Sequence[Answer]) -> None:
-        """Take the answers of the plan last asked; `tell` for callers that have `Answer`s."""
-        plan = self.ask()
+        """Take the answers of `solver_plan`, with values as the user has them."""
+        plan = self.solver_plan()
+        if self._measurement is not None:
+            self._receive_effects(self._measurement, plan, answers)
+            return
         failed = first_failure(plan, answers, self._counts.points)
         if failed is not None and self.on_error in ("stop", "raise"):
             self.fail(failed, spent=plan.n_points)
@@ -221,6 +257,9 @@ class AskTell:
         self._spend(plan, plan.n_points, failures)
         if failures:
             answers = finite_only(answers)
+        if self._archive is not None:
+            self._archive.add(plan, answers)
+        answers = self._view.answers(answers)
         iteration = self._state.iteration
         try:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -229,7 +268,7 @@ class AskTell:
             self._end(Status.DIVERGED)
             return
         except EvaluationError as error:
-            self._failure = Failure(query=1, point=self._state.x, reason=str(error).rstrip("."))
+            self._set_failure(self._state.x, str(error).rstrip("."))
             self._end(Status.FAILED)
             return
         requested = None
@@ -242,28 +281,34 @@ class AskTell:
 
     def fail(self, failure: Failure, *, spent: int) -> None:
         """End the run because a point could not be evaluated; ``spent`` points were."""
+        failure = self._view.failure(failure)
         if self.on_error == "raise":
             raise EvaluationError(str(failure)) from failure.exception
-        self._failure = failure
         self._spend(self._plan, spent, 1)
+        if self._measurement is not None:  # the run had ended already
+            self._end(self._measurement.status)
+            return
+        self._failure = failure
         self._end(Status.FAILED)
 
     def interrupt(self, *, spent: int = 0, status: Status = Status.INTERRUPTED) -> None:
         """End the run where it stands; ``spent`` points of its plan are lost."""
         if not self.done:
             self._spend(self._plan, spent, 0)
-            self._end(status)
+            self._end(status if self._measurement is None else self._measurement.status)
 
     @property
     def result(self) -> Result:
         """The outcome so far; while the run goes on its status is RUNNING."""
-        status = self._status
-        solution = self.algorithm.solution(self._state)
-        if status is Status.TARGET and self._state.best is not None:
-            solution = self._state.best  # the point that reached the target
+        status, view = self._status, self._view
+        solution = self._solution(status)
+        x, fun = view.x(solution.x), view.value(solution.value)
+        effects = self._effects
+        if self._archive is not None and not effects and math.isfinite(fun):
+            effects = self._archive.effects(solution.x, fun)
         return Result(
-            x=solution.x,
-            fun=solution.value,
+            x=x,
+            fun=fun,
             nfev=self._counts.queries,
             njev=self._counts.gradients,
             nit=self._state.iteration,
@@ -273,15 +318,24 @@ class AskTell:
             counts=self._counts,
             seconds=self._clock.seconds,
             seed=self.seed,
-            method=repr(self.algorithm),
+            method=self.config.method,
             history=self._recorder.history,
             failure=self._failure,
-            explain=self._state.explanation,
-            path=self._state.path,
+            explain=view.explain(self._state.explanation),
+            path=view.path(self._state.path, solution, x),
             measured=solution.exact,
             fun_error=solution.error,
             evidence=self._state.evidence,
+            variables=view.variables,
+            maximize=view.maximize,
+            effects=effects,
         )
+
+    def _solution(self, status: Status) -> Measured:
+        """Return the solution; after a target, the point that reached it."""
+        if status is Status.TARGET and self._state.best is not None:
+            return self._state.best
+        return self.algorithm.solution(self._state)
 
     def _message(self, status: Status) -> str:
         """Say why the run ended, and what to do about it."""
@@ -301,10 +355,10 @@ class AskTell:
     def _advance(self, status: Status | None) -> None:
         """Decide what comes next: another plan, a last measurement, or the end."""
         if self._final_measurement_status is not None:
-            self._end(self._final_measurement_status)
+            self._conclude(self._final_measurement_status)
             return
         if self._state.finished:
-            self._end(self._final_status())
+            self._conclude(self._final_status())
             return
         try:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -325,7 +379,32 @@ class AskTell:
         if last is not None and self._rule.affords(self.progress, last.cost):
             self._plan, self._final_measurement_status = last, status
         else:
-            self._end(status)
+            self._conclude(status)
+
+    def _conclude(self, status: Status) -> None:
+        """End, after a plan that measures what each change is worth, if there is budget for it."""
+        variables, solution = self._view.variables, self._solution(status)
+        if variables is not None and status in MEASURED_AFTER and self.on_error != "raise":
+            sample = self._plan.queries[0].sample
+            measurement = EffectMeasurement(
+                variables, solution.x, self._view.value(solution.value), sample, status
+            )
+            if measurement.is_worthwhile and self._rule.affords(
+                self.progress, measurement.plan.cost
+            ):
+                self._measurement, self._plan = measurement, measurement.plan
+                return
+        self._end(status)
+
+    def _receive_effects(
+        self, measurement: EffectMeasurement, plan: Plan, answers: Sequence[Answer]
+    ) -> None:
+        self._spend(plan, plan.n_points, count_failures(plan, answers))
+        self._effects = measurement.effects(finite_only(answers))
+        self._end(measurement.status)
+
+    def _set_failure(self, z: Vector, reason: str) -> None:
+        self._failure = self._view.failure(Failure(query=1, point=z, reason=reason))
 
     def _cost_with_reserve(self, plan: Plan) -> int:
         """Return the cost of a plan and of the final measurement that must remain affordable."""
@@ -358,8 +437,7 @@ class AskTell:
             return (
                 Status.CONVERGED if self._state.ending is None else Status[self._state.ending.name]
             )
-        reason = "the objective cannot be evaluated at the start `x0`"
-        self._failure = Failure(query=1, point=self._state.x, reason=reason)
+        self._set_failure(self._state.x, "the objective cannot be evaluated at the start `x0`")
         return Status.FAILED
 
     def _prepare(self, plan: Plan) -> Plan:
@@ -371,9 +449,8 @@ class AskTell:
 
     def _end(self, status: Status) -> None:
         if status.limit and self._state.best is None and self._counts.failures:
-            self._failure = self._failure or Failure(
-                query=1, point=self._state.x, reason="no point could be evaluated"
-            )
+            if self._failure is None:
+                self._set_failure(self._state.x, "no point could be evaluated")
             status = Status.FAILED
         if (status.limit or status is Status.CONVERGED) and self._best_is_exact:
             # the last measurement may have reached the target after all

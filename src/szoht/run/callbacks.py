@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
+from szoht.core.variables import Variables
 from szoht.errors import MissingExtraError, ParameterTypeError
 from szoht.result import Progress
 from szoht.types import Indices, Vector
@@ -31,12 +32,22 @@ class Recorder:
         Where the run starts; support changes are counted from there.
     monitor : callable, optional
         ``monitor(x) -> float``, the true objective for instance; neither counted nor timed.
+    variables : Variables, optional
+        The support is then what they have changed; ``x0`` is in the solver's numbers.
     """
 
-    def __init__(self, x0: Vector, monitor: Callable[[Vector], float] | None = None) -> None:
+    def __init__(
+        self,
+        x0: Vector,
+        monitor: Callable[[Vector], float] | None = None,
+        *,
+        variables: Variables | None = None,
+    ) -> None:
         if monitor is not None and not callable(monitor):
             raise ParameterTypeError(f"`monitor` must be callable; got monitor={monitor!r}.")
-        self._support: Indices = np.flatnonzero(x0)
+        self._support: Indices = (
+            np.flatnonzero(x0) if variables is None else variables.changed(variables.to_x(x0))
+        )
         self._monitor = monitor
         self._rows: list[dict[str, Any]] = []
 
@@ -85,7 +96,7 @@ class ProgressBar:
             bars.BarColumn(),
             bars.TextColumn("{task.fields[queries]}"),
             bars.TextColumn("best {task.fields[best]}"),
-            bars.TextColumn("{task.fields[support]} non-zeros"),
+            bars.TextColumn("{task.fields[support]}"),
             bars.TimeElapsedColumn(),
             bars.TimeRemainingColumn(),
         )
@@ -107,12 +118,13 @@ class ProgressBar:
     def __call__(self, progress: Progress) -> None:
         """Show the progress of the run."""
         total = "" if self._limit is None else f"/{self._limit:,}"
+        what = "non-zeros" if progress.variables is None else "changes"
         self._bar.update(
             self._task,
             completed=progress.queries,
             queries=f"{progress.queries:,}{total} queries",
             best=f"{progress.best_value:.6g}",
-            support=progress.support.size,
+            support=f"{progress.support.size} {what}",
         )
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any, Self, cast, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from szoht.algorithms import build
 from szoht.core.algorithm import Algorithm
@@ -13,8 +12,13 @@ from szoht.core.operator import Operator
 from szoht.core.random import as_seed
 from szoht.core.sparse_vector import as_point
 from szoht.core.validation import check_choice
+from szoht.core.variables import Variables
+from szoht.errors import CapabilityError, ParameterError
 from szoht.evaluation.oracle import OnError
 from szoht.evaluation.programs import Program
+from szoht.run.constraints import constraint_on_z
+from szoht.run.mapped import XForm
+from szoht.run.problem import Start, VariableOptions
 from szoht.run.start import check_sparse_start
 from szoht.stopping import Rule, join_limits
 from szoht.store import RunSpec
@@ -22,6 +26,9 @@ from szoht.store.fingerprint import fingerprint, import_path, stable_repr
 from szoht.types import Vector
 
 __all__ = ["RunConfig"]
+
+SHOWN_ENTRIES_OF_BOUNDS = 4
+"""Longer arrays are abbreviated in messages and in the description of a method."""
 
 DEFAULT_QUERIES = 10_000
 DEFAULT_PLANS = 100
@@ -32,7 +39,8 @@ DEFAULT_PLANS = 100
 class RunConfig:
     """What a run does, apart from the function: checked, and with nothing left to be chosen.
 
-    ``limits`` holds ``max_queries``, ``max_iterations``, ``max_seconds`` and ``target``.
+    ``limits`` holds ``max_queries``, ``max_iterations``, ``max_seconds`` and ``target``, as the
+    user states them. With ``variables``, ``x0`` and the algorithm's constraint are on z.
     """
 
     x0: Vector
@@ -43,20 +51,28 @@ class RunConfig:
     on_error: OnError | None = None
     n_samples: int | None = None
     stochastic: bool = False
+    variables: Variables | None = None
+    maximize: bool = False
+    x_as: XForm = "array"
 
     def __post_init__(self) -> None:
         if self.on_error is not None:
             check_choice("on_error", self.on_error, get_args(OnError))
         check_sparse_start(self.algorithm, self.x0)
         self.algorithm.operator.check(self.x0.size)
+        if self.variables is not None:
+            _check_integers(self.algorithm, self.variables)
 
     @classmethod
     def of(
         cls,
-        x0: ArrayLike,
+        x0: Start,
         *,
         k: int | None = None,
         constraint: Operator | None = None,
+        variable_options: VariableOptions | None = None,
+        maximize: bool = False,
+        x_as: XForm = "array",
         method: str | Algorithm = "auto",
         options: Mapping[str, Any] | None = None,
         rng: int | np.random.Generator | np.random.SeedSequence | None = None,
@@ -67,17 +83,33 @@ class RunConfig:
         on_error: OnError | None = None,
     ) -> Self:
         """Return the configuration that the arguments of `minimize` describe."""
-        start = as_point("x0", x0)
-        algorithm = build(
-            method,
-            x0=start,
-            k=k,
-            constraint=constraint,
-            options=options,
-            n_samples=n_samples,
-            stochastic=stochastic,
-            max_queries=_known_budget(limits, stop),
-        )
+        named = x_as != "array"
+        given = variable_options or VariableOptions()
+        variables = given.variables(x0, method=method, named=named)
+        if variables is None:
+            start = as_point("x0", x0)
+        else:
+            if not variables.free.any():
+                raise ParameterError(
+                    "`variables` must have one that can be changed; got low == high for each of "
+                    f"the {variables.d}. Widen some bounds."
+                )
+            start = variables.z_start
+            if isinstance(method, str):
+                constraint, k = constraint_on_z(k, constraint, variables), None
+        with np.printoptions(threshold=SHOWN_ENTRIES_OF_BOUNDS, edgeitems=1):  # in messages
+            algorithm = build(
+                method,
+                x0=start,
+                k=k,
+                constraint=constraint,
+                has_units=variables is not None and variables.has_units,
+                integer_steps=None if variables is None else variables.grid,
+                options=options,
+                n_samples=n_samples,
+                stochastic=stochastic,
+                max_queries=_known_budget(limits, stop),
+            )
         return cls(
             x0=start,
             algorithm=algorithm,
@@ -87,6 +119,9 @@ class RunConfig:
             on_error=on_error,
             n_samples=n_samples,
             stochastic=stochastic,
+            variables=variables,
+            maximize=maximize,
+            x_as=x_as,
         )
 
     @classmethod
@@ -101,7 +136,16 @@ class RunConfig:
             on_error=cast(OnError | None, spec.on_error),
             n_samples=spec.n_samples,
             stochastic=spec.stochastic,
+            variables=spec.variables,
+            maximize=spec.maximize,
+            x_as=spec.x_as,
         )
+
+    @property
+    def method(self) -> str:
+        """The method and its parameters in words, long arrays such as bounds in few entries."""
+        with np.printoptions(threshold=SHOWN_ENTRIES_OF_BOUNDS, edgeitems=1):
+            return repr(self.algorithm)
 
     def rule(self, plan_cost: int) -> Rule:
         """Return all limits as one rule; by default 10,000 queries or 100 plans."""
@@ -110,7 +154,12 @@ class RunConfig:
         return join_limits(**limits | dict(self.limits), stop=self.stop, default=default)
 
     def spec(
-        self, fun: Any = None, *, vectorized: bool = False, chunk_size: int | None = None
+        self,
+        fun: Any = None,
+        *,
+        args: tuple[Any, ...] = (),
+        vectorized: bool = False,
+        chunk_size: int | None = None,
     ) -> RunSpec:
         """Return what a store holds of the run; without ``fun``, evaluation is external."""
         return RunSpec(
@@ -126,8 +175,21 @@ class RunConfig:
             stochastic=self.stochastic,
             vectorized=vectorized,
             chunk_size=chunk_size,
-            function=None if fun is None else fingerprint(fun),
+            function=None if fun is None else fingerprint(fun, args),
             source=fun if isinstance(fun, Program) else None if fun is None else import_path(fun),
+            variables=self.variables,
+            maximize=self.maximize,
+            x_as=self.x_as,
+        )
+
+
+def _check_integers(algorithm: Algorithm, variables: Variables) -> None:
+    """Raise if there are integers, and the method would take differences over less than one."""
+    if variables.integer[variables.free].any() and not getattr(algorithm, "asks_integers", False):
+        raise CapabilityError(
+            "`integer` variables need a method that compares f over whole steps: 'auto', "
+            "'sparse_rs' or 'corner_search', with a set that counts; got "
+            f"{type(algorithm).__name__} for {variables!r}."
         )
 
 

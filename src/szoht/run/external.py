@@ -15,7 +15,9 @@ from szoht.evaluation.chunks import Chunk, ChunkValues, first_point_indices, mer
 from szoht.result import Result, Status
 from szoht.run.ask_tell import AskTell
 from szoht.run.loop import loop
+from szoht.run.problem import Start
 from szoht.run.resume import rebuild
+from szoht.run.view import View
 from szoht.store import Fault, ReplayOracle, Store, StoredRun
 from szoht.types import Sample, Vector
 
@@ -194,9 +196,14 @@ class _ExternalOracle:
         return ChunkValues(chunk=chunk, values=np.full((1, self._n_outputs), np.nan))
 
 
-def begin(store: Store, run: AskTell, x0: Vector, *, limits: dict[str, Any]) -> str:
-    """Start a run whose points are evaluated externally, and return its name."""
-    config = replace(run.config, x0=as_point("x0", x0), limits=limits)
+def begin(store: Store, run: AskTell, x0: Start, *, limits: dict[str, Any]) -> str:
+    """Start a run whose points are evaluated externally, and return its name.
+
+    ``x0`` is as given to the run, which knows itself where its variables begin.
+    """
+    config = replace(run.config, limits=limits)
+    if config.variables is None:
+        config = replace(config, x0=as_point("x0", x0))
     with store.create(config.spec()) as stored:
         return stored.name
 
@@ -219,12 +226,14 @@ def waiting(store: Store, run: str) -> list[Point]:
             f"run {stored.name} asks for {plan.n_points:,} points at once; at most {MAX_POINTS:,} "
             "can be listed. Lower the number of directions `q`."
         )
+    view = View(variables=stored.spec.variables)
     points, first_indices = [], first_point_indices(plan)
     for point in pending.missing:
         chunk = _chunk_of_point(first_indices, point)
         query = plan.queries[chunk.query]
         where = PointId(stored.name, stored.round, point)
-        points.append(Point(where, query.points(chunk.start, chunk.stop)[0], query.sample))
+        x = view.x(query.points(chunk.start, chunk.stop)[0])
+        points.append(Point(where, x, query.sample))
     return points
 
 

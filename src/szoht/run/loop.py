@@ -20,7 +20,7 @@ def loop(run: AskTell, oracle: Callable[[Plan], Sequence[Answer]]) -> Result:
     """Drive a run to its end."""
     try:
         while not run.done:
-            plan = run.ask()
+            plan = run.solver_plan()
             try:
                 answers = oracle(plan)
             except PointFailure as failed:
@@ -41,12 +41,12 @@ def evaluating(
     run: AskTell, oracle: Oracle, workers: ExecutorConfig | None, bar: ProgressBar | None
 ) -> Iterator[Oracle]:
     """Start the workers and the progress bar of a run, and end them in any case."""
-    oracle = replace(oracle, first_plan=run.ask())
+    oracle = replace(oracle, first_plan=run.solver_plan())
     with ExitStack() as stack:
         if workers is not None:
             scheduler = stack.enter_context(workers.open(oracle.objective))
             oracle = replace(oracle, scheduler=scheduler)
-            oracle.warn_of_idle_workers(run.ask())
+            oracle.warn_of_idle_workers(run.solver_plan())
         if bar is not None:
             bar.expect(run.query_limit)
             stack.enter_context(bar)

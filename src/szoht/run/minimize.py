@@ -1,16 +1,17 @@
-"""`minimize`: a run with a function of the user's."""
+"""`minimize` and `maximize`: a run with a function of the user's."""
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from szoht.core.algorithm import Algorithm
 from szoht.core.objective import Call, HasValue, Objective, as_objective
 from szoht.core.operator import Operator
+from szoht.core.variable_columns import Named
 from szoht.evaluation.executors.base import Executor
 from szoht.evaluation.executors.config import resolve_executor
 from szoht.evaluation.oracle import OnError, Oracle, check_capabilities
@@ -19,19 +20,29 @@ from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.config import RunConfig
 from szoht.run.loop import drive, evaluating
+from szoht.run.mapped import XForm, check_x_as, map_objective
+from szoht.run.problem import Bounds, Start, VariableOptions
 from szoht.stopping import Rule
 from szoht.store import StoreLike, open_store
 from szoht.types import Vector
 
-__all__ = ["minimize"]
+__all__ = ["maximize", "minimize"]
+
+P = ParamSpec("P")
 
 
 def minimize(
     fun: Call | HasValue | Objective,
-    x0: ArrayLike,
+    x0: Start,
     *,
     k: int | None = None,
     constraint: Operator | None = None,
+    reference: Named = None,
+    bounds: Bounds = None,
+    unit: Named = None,
+    integer: Named = None,
+    names: Iterable[str] | None = None,
+    maximize: bool = False,
     method: str | Algorithm = "auto",
     options: Mapping[str, Any] | None = None,
     max_queries: int | None = None,
@@ -45,6 +56,8 @@ def minimize(
     stochastic: bool = False,
     gradient: Call | None = None,
     along: Call | None = None,
+    args: tuple[Any, ...] = (),
+    x_as: XForm = "array",
     on_error: OnError | None = None,
     chunk_size: int | None = None,
     workers: int | None = None,
@@ -63,8 +76,10 @@ def minimize(
     ----------
     fun : callable, or object with a method ``value(x, sample)``
         ``fun(x) -> float``; see `as_objective` for objects.
-    x0 : array of shape (d,)
-        The start, finite; zeros are usual. Projected onto the constraint, with a warning, if
+    x0 : Variables, or array of shape (d,)
+        Variables have nominal values, bounds, units and names: at most k of them are changed. An
+        array is the start, finite; zeros are usual, and at most k of its entries are not
+        zero. Projected onto the constraint, with a warning, if
         outside it. A `SparseVector` or SciPy sparse vector keeps the iterates sparse whatever d
         is; ``fun`` then reads its argument by ``x[indices]``.
     k : int
@@ -72,10 +87,21 @@ def minimize(
         ``constraint=Sparse(k)``. If neither is given, the default method walks a path over k and
         chooses the knee; see ``result.path``.
     constraint : Operator
-        A set or penalty in place of ``Sparse(k)``, such as ``SparseBox(k, low, high)``.
+        A set or penalty in place of ``Sparse(k)``, such as ``SparseBox(k, low, high)``, on x. With
+        variables, sets that count do so from the nominal values, and other sets need nominal values
+        of zero and equal units.
+    reference, bounds, unit, integer, names
+        Short for `Variables`. ``reference`` are the values from which changes are counted, zero
+        by default; ``bounds`` are SciPy's `Bounds`, pairs (low, high), None for no bound, or one
+        pair for all; ``unit`` is a natural change of each variable; ``integer`` says which are
+        integers; ``names`` are theirs, and those of a pandas Series or a dict are its index or
+        its keys.
+    maximize : bool
+        Maximize instead; `szoht.maximize` is short for it. Values keep their sign everywhere.
     method : str or Algorithm
         A name in `szoht.algorithms.METHODS`, or an algorithm object, which then holds the
-        constraint itself. The default needs no parameters; ``result.explain`` says what it did.
+        constraint itself, in the solver's units. The default needs no parameters;
+        ``result.explain`` says what it did.
     options : dict
         Parameters of the named method, such as ``{"q": 50, "mu": 1e-4}``.
     max_queries : int
@@ -100,6 +126,10 @@ def minimize(
     along : callable
         ``along(x, indices, offsets) -> (m,)``, for functions that know how to answer at x plus
         sparse offsets; see `as_objective`.
+    args : tuple
+        Passed to ``fun``, ``gradient`` and ``along`` after their own arguments.
+    x_as : {"array", "series", "dict"}
+        What ``fun`` is given: an array, or numbers by name, as a pandas Series or a dict.
     on_error : {"stop", "skip", "raise"}, optional
         When f raises or returns something else than a finite real number: end the run with a
         status and the best point so far; skip the point and count it; or raise. By default such
@@ -160,7 +190,9 @@ def minimize(
         stochastic=stochastic,
         gradient=gradient,
         along=along,
+        args=args,
     )
+    check_x_as(x_as, objective)
     workers_config = resolve_executor(
         workers=workers,
         executor=executor,
@@ -168,11 +200,15 @@ def minimize(
         retries=retries,
         min_fraction=min_fraction,
     )
-    oracle = Oracle(objective=objective, on_error=on_error, chunk_size=chunk_size)
     config = RunConfig.of(
         x0,
         k=k,
         constraint=constraint,
+        variable_options=VariableOptions(
+            reference=reference, bounds=bounds, unit=unit, integer=integer, names=names
+        ),
+        maximize=maximize,
+        x_as=x_as,
         method=method,
         options=options,
         limits={
@@ -187,12 +223,44 @@ def minimize(
         stochastic=objective.stochastic,
         on_error=on_error,
     )
+    objective = map_objective(objective, config.variables, x_as=x_as)
+    oracle = Oracle(objective=objective, on_error=on_error, chunk_size=chunk_size)
     callbacks, bar = prepare_callbacks(callback, progress=progress)
     run = AskTell.from_config(config, callback=callbacks, monitor=monitor)
-    check_capabilities(objective, run.algorithm, run.ask())
+    check_capabilities(objective, run.algorithm, run.solver_plan())
     with evaluating(run, oracle, workers_config, bar) as ready, ExitStack() as stack:
         if store is None:
             return drive(run, ready)
         file = stack.enter_context(open_store(store, create=True))
-        spec = config.spec(fun, vectorized=vectorized, chunk_size=chunk_size)
+        spec = config.spec(fun, args=args, vectorized=vectorized, chunk_size=chunk_size)
         return drive(run, ready, stack.enter_context(file.create(spec)))
+
+
+def _as_maximizer(minimizer: Callable[P, Result]) -> Callable[P, Result]:
+    @functools.wraps(minimizer)
+    def maximize(*args: P.args, **kwargs: P.kwargs) -> Result:
+        kwargs["maximize"] = True
+        return minimizer(*args, **kwargs)
+
+    maximize.__name__ = maximize.__qualname__ = "maximize"
+    maximize.__doc__ = """Maximize a black-box function: `minimize` with ``maximize=True``.
+
+    ``target`` is then reached from below; ``result.fun``, the history, callbacks, stores and
+    reports hold the function's own values, and the best of them is the highest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import szoht
+    >>> peak = np.zeros(100)
+    >>> peak[[3, 50]] = [1.0, -2.0]
+    >>> result = szoht.maximize(
+    ...     lambda x: 7.0 - float(((x - peak) ** 2).sum()), np.zeros(100), k=2, target=6.999, rng=0
+    ... )
+    >>> bool(6.999 <= result.fun <= 7.0)
+    True
+    """
+    return maximize
+
+
+maximize = _as_maximizer(minimize)

@@ -17,6 +17,7 @@ from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.config import RunConfig
 from szoht.run.loop import drive, evaluating
+from szoht.run.mapped import map_objective
 from szoht.stopping import Rule
 from szoht.store import RunSpec, StoredRun, StoreLike, open_store
 from szoht.store.fingerprint import fingerprint, load_function
@@ -38,6 +39,7 @@ def resume(
     target: float | None = None,
     gradient: Call | None = None,
     along: Call | None = None,
+    args: tuple[Any, ...] = (),
     workers: int | None = None,
     executor: Executor | futures.Executor | None = None,
     timeout: float | None = None,
@@ -66,8 +68,8 @@ def resume(
         Needed only where they hold something that is not data, such as a function of the user's.
     max_queries, max_iterations, max_seconds, target
         In place of the limits of the run, to continue one that has reached them.
-    gradient, along
-        As given to `minimize`; functions cannot be stored.
+    gradient, along, args
+        As given to `minimize`; functions and their arguments cannot be stored.
     workers, executor, timeout, retries, min_fraction
         As in `minimize`; they may differ from one call to the next.
     callback, monitor, progress
@@ -115,8 +117,9 @@ def resume(
     with open_store(store, create=False) as file, file.lock(run) as stored:
         spec = stored.spec.checked(method=method, stop=stop)
         function = _function(fun, spec)
-        spec.check_function(fingerprint(function))
-        objective = _objective(function, spec, gradient=gradient, along=along)
+        spec.check_function(fingerprint(function, args))
+        objective = _objective(function, spec, gradient=gradient, along=along, args=args)
+        objective = map_objective(objective, spec.variables, x_as=spec.x_as)
         _check_limits(limits, stored)
         stored.change_limits(spec.with_limits(limits))
         callbacks, bar = prepare_callbacks(callback, progress=progress)
@@ -181,7 +184,14 @@ def _function(fun: Any, spec: RunSpec) -> Any:
         ) from error
 
 
-def _objective(fun: Any, spec: RunSpec, *, gradient: Call | None, along: Call | None) -> Objective:
+def _objective(
+    fun: Any,
+    spec: RunSpec,
+    *,
+    gradient: Call | None,
+    along: Call | None,
+    args: tuple[Any, ...],
+) -> Objective:
     if isinstance(fun, Objective) or callable(getattr(fun, "value", None)):
         objective = as_objective(fun)
     else:
@@ -192,6 +202,7 @@ def _objective(fun: Any, spec: RunSpec, *, gradient: Call | None, along: Call | 
             stochastic=spec.stochastic,
             gradient=gradient,
             along=along,
+            args=args,
         )
     if (objective.n_samples, objective.stochastic) != (spec.n_samples, spec.stochastic):
         raise RunMismatchError(

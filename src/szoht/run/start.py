@@ -7,6 +7,7 @@ from szoht.core.algorithm import Algorithm
 from szoht.core.operator import Operator
 from szoht.core.sparse_vector import SparseVector
 from szoht.core.validation import frozen
+from szoht.core.variables import Variables
 from szoht.errors import CapabilityError, ParameterError, StartWarning, warn
 from szoht.types import Vector
 
@@ -25,7 +26,7 @@ def check_sparse_start(algorithm: Algorithm, x0: Vector) -> None:
         )
 
 
-def feasible_start(x0: Vector, operator: Operator) -> Vector:
+def feasible_start(x0: Vector, operator: Operator, variables: Variables | None = None) -> Vector:
     """Return ``x0`` if the operator's set contains it, else its projection, or raise.
 
     A dense start is natural where only sparsity is asked for, so it is projected, with a warning.
@@ -39,9 +40,15 @@ def feasible_start(x0: Vector, operator: Operator) -> Vector:
             f"`x0` must lie in {operator!r}; got a point outside it, with l1 norm "
             f"{np.abs(x0).sum():.6g} and entries in [{x0.min():.6g}, {x0.max():.6g}]."
         )
-    warn(
-        f"`x0` lies outside {operator!r}, with {np.count_nonzero(x0)} non-zeros; the run starts "
-        "from its projection.",
-        StartWarning,
-    )
+    if variables is None:
+        message = (
+            f"`x0` lies outside {operator!r}, with {np.count_nonzero(x0)} non-zeros; the run "
+            "starts from its projection. To count changes from `x0`, pass reference=x0."
+        )
+    else:
+        message = (
+            f"`start` changes {np.count_nonzero(x0)} variables, and k={operator.k}; the run starts "
+            "from the nearest point that is allowed."
+        )
+    warn(message, StartWarning)
     return frozen(operator.prox(x0, 1.0))

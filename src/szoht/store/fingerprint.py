@@ -26,16 +26,16 @@ def stable_repr(part: object) -> str:
     return MEMORY_ADDRESS.sub("", repr(part))
 
 
-def fingerprint(function: Any) -> dict[str, str]:
+def fingerprint(function: Any, args: tuple[Any, ...] = ()) -> dict[str, str]:
     """Return the name of a function, and a hash of its compiled code where there is any.
 
     The hash covers instructions, constants and names, those of inner functions too, and neither
     line numbers nor what the function finds in its closure or its module. An object is known by
     its class and the code of its method ``value`` or ``__call__``; if it is a record, such as a
-    `Program`, by its ``repr``. The arguments that a `functools.partial` adds count, arrays among
-    them by their contents.
+    `Program`, by its ``repr``. The arguments that a `functools.partial` adds count, and so do
+    ``args``, arrays among them by their contents.
     """
-    arguments: list[Any] = []
+    arguments: list[Any] = [args] if args else []
     while isinstance(function, partial):
         arguments.append((function.args, function.keywords))
         function = function.func

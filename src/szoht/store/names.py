@@ -20,6 +20,7 @@ __all__ = ["belongs", "find_class", "name_of", "new_field"]
 PATHS: Mapping[str, Mapping[str, str]] = {
     "Algorithm": {
         "auto": "szoht.algorithms.auto.solver:Auto",
+        "auto_integer": "szoht.algorithms.auto.integers:AutoInteger",
         "auto_path": "szoht.algorithms.auto.path:AutoPath",
         "composite": "szoht.algorithms.composite:Composite",
         "corner_search": "szoht.algorithms.vertex.corner_search:CornerSearch",
@@ -79,6 +80,7 @@ PATHS: Mapping[str, Mapping[str, str]] = {
         "measured": "szoht.core.algorithm:Measured",
         "program": "szoht.evaluation.programs:Program",
         "sparse_vector": "szoht.core.sparse_vector:SparseVector",
+        "variables": "szoht.core.variables:Variables",
     },
 }
 """Where each class is now, by the protocol that it fulfils."""

@@ -4,11 +4,12 @@ import dataclasses
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self, cast, get_type_hints
+from typing import Any, Literal, Self, cast, get_type_hints
 
 from szoht._version import __version__
 from szoht.algorithms.registry import revision
 from szoht.core.algorithm import Algorithm
+from szoht.core.variables import Variables
 from szoht.errors import EncodingError, RunMismatchError
 from szoht.evaluation.programs import Program
 from szoht.stopping import Rule
@@ -29,8 +30,9 @@ class RunSpec:
     ``method`` and ``stop`` are None if they hold something that is not data, such as a function;
     they must then be given again, and their description is compared. ``function`` is the
     fingerprint of the function, and ``source`` where it can be found again: a `Program`, or
-    ``module:name``. ``revisions`` are those of the method and its parts, by registered names.
-    ``version`` is for people to read.
+    ``module:name``. With ``variables``, ``x0`` and the method are in the solver's numbers;
+    ``limits`` and values are as the user states them. ``revisions`` are those of the method and
+    its parts, by registered names. ``version`` is for people to read.
     """
 
     version: str = __version__
@@ -49,6 +51,9 @@ class RunSpec:
     chunk_size: int | None = None
     function: dict[str, str] | None = None
     source: Program | str | None = None
+    variables: Variables | None = None
+    maximize: bool = False
+    x_as: Literal["array", "series", "dict"] = "array"
 
     @property
     def k(self) -> int | None:

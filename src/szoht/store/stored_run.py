@@ -200,8 +200,8 @@ class StoredRun:
         # OR IGNORE: an interrupt may come after a commit and before it is noted here
         execute, many = self._connection.execute, self._connection.executemany
         if self._drop_round:
-            execute("DELETE FROM answers WHERE run = ? AND round = ?", self._key)
-            execute("DELETE FROM rounds WHERE run = ? AND round = ?", self._key)
+            execute("DELETE FROM answers WHERE run = ? AND round >= ?", self._key)
+            execute("DELETE FROM rounds WHERE run = ? AND round >= ?", self._key)
         if self._digest is not None:
             execute(
                 "INSERT OR IGNORE INTO rounds VALUES (?, ?, ?, NULL)", (*self._key, self._digest)
@@ -224,15 +224,16 @@ class StoredRun:
         execute("UPDATE runs SET seconds = ? WHERE number = ?", (self.clock.seconds, self._number))
 
     def _check_may_drop(self) -> None:
-        """Raise unless this round is the final measurement of a run whose limits have changed.
+        """Raise unless this round measured the end of a run whose limits have changed.
 
+        There are at most two such rounds: the solution, and the effects of its changes.
         Other points than those stored are otherwise a sign that this is not the same run.
         """
         with reading(self._path):
             (last,) = self._connection.execute(
                 "SELECT max(round) FROM rounds WHERE run = ?", (self._number,)
             ).fetchone()
-        if not (self.limits_changed and last == self.round):
+        if not (self.limits_changed and last <= self.round + 1):
             raise RunMismatchError(
                 f"round {self.round} of run {self.name} asks for other points than those stored. "
                 "Another NumPy or another processor may round differently: resume the run on the "

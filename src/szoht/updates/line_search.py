@@ -48,7 +48,9 @@ class LineSearch:
     Notes
     -----
     Costs 3 queries per iteration on top of the estimate, ``2 * reach + 1`` in the first, none when
-    the estimate vanishes. All candidates are measured on the iteration's own sample.
+    the estimate vanishes. All candidates are measured on the iteration's own sample. They are
+    asked together and none is derived from another, since the estimate is noisy; the search of the
+    default solver follows parabolas along a direction that it knows, one value at a time.
     """
 
     operator: Operator

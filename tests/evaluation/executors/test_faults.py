@@ -26,7 +26,8 @@ D = workloads.D
 
 
 def run(fun=workloads.quadratic, **parameters):
-    parameters = {"options": {"q": 8, "step_size": 0.05}, "max_queries": 60, **parameters}
+    options = {"q": 8, "mu": 1e-6, "step_size": 0.05}
+    parameters = {"options": options, "max_queries": 60, **parameters}
     return minimize(fun, np.zeros(D), k=3, method="szoht", rng=1, **parameters)
 
 
@@ -91,7 +92,7 @@ def test_chunks_that_always_kill_their_worker(on_error):
             workers=1,
             retries=1,
             on_error=on_error,
-            options={"q": 4, "step_size": 0.05},
+            options={"q": 4, "mu": 1e-6, "step_size": 0.05},
             max_queries=6,
         )
 

@@ -42,7 +42,7 @@ def run(fun, executor, **parameters):
         np.zeros(workloads.D),
         k=3,
         method="szoht",
-        options={"q": 10, "step_size": 0.05},
+        options={"q": 10, "mu": 1e-6, "step_size": 0.05},
         max_iterations=3,
         executor=executor,
         rng=0,

@@ -1,14 +1,19 @@
 """`auto`: the solver that needs no tuning."""
 
+from dataclasses import fields
+
 from szoht.algorithms.auto.handed_over import HandedOver
+from szoht.algorithms.auto.integers import AutoInteger
 from szoht.algorithms.auto.path import AutoPath
 from szoht.algorithms.auto.solver import Auto
 from szoht.algorithms.auto.structures import Structured
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.szoht import szoht
 from szoht.core.algorithm import Algorithm
-from szoht.operators import Operator
+from szoht.errors import CapabilityError
+from szoht.operators import Operator, Sparse, SparseBox
 from szoht.samplers import Full, Sampler, Seeds
+from szoht.types import Vector
 
 __all__ = ["auto"]
 
@@ -20,6 +25,8 @@ def auto(
     sampler: Sampler = Full(),
     d: int | None = None,
     max_queries: int | None = None,
+    has_units: bool = False,
+    integer_steps: Vector | None = None,
 ) -> Algorithm:
     """Minimize under a sparsity constraint without any parameter to choose.
 
@@ -43,6 +50,12 @@ def auto(
     max_queries : int, optional
         The budget, filled in by `minimize`: small ones are planned query by query, and what no plan
         fits into is spent on single points. A run that is extended goes on as if it were unknown.
+    has_units : bool
+        That one is a natural change of each variable, filled in by `minimize` for `Variables`: no
+        units are looked for.
+    integer_steps : array of shape (d,), optional
+        The step of each variable that moves in steps, 0 for the others, filled in by `minimize` for
+        integers; `AutoInteger` then solves the problem.
 
     Examples
     --------
@@ -83,12 +96,34 @@ def auto(
     doubled after a stalled round, or d, where it is not; a step of quasi-Newton costs k + 2.
     """
     seeded = isinstance(sampler, Seeds)
+    if integer_steps is not None:
+        return _auto_integer(k, constraint, integer_steps, seeded=seeded, max_queries=max_queries)
     if k is None and constraint is None:
-        return AutoPath(seeded=seeded, max_queries=max_queries)
+        return AutoPath(seeded=seeded, max_queries=max_queries, has_units=has_units)
     operator = pick_operator(k, constraint)
     if isinstance(operator, Structured):
-        return Auto(operator=operator, seeded=seeded, max_queries=max_queries)
+        return Auto(operator=operator, seeded=seeded, max_queries=max_queries, has_units=has_units)
     other = szoht(constraint=operator, sampler=sampler, d=d)
-    return HandedOver(
-        estimator=other.estimator, update=other.update, sampler=other.sampler, iterate=other.iterate
-    )
+    return HandedOver(**{entry.name: getattr(other, entry.name) for entry in fields(other)})
+
+
+def _auto_integer(
+    k: int | None,
+    constraint: Operator | None,
+    grid: Vector,
+    *,
+    seeded: bool,
+    max_queries: int | None,
+) -> AutoInteger:
+    if k is None and constraint is None:
+        raise CapabilityError(
+            "`k` must be given where variables are integers: a path over k needs slopes; got "
+            "k=None."
+        )
+    operator = pick_operator(k, constraint)
+    if not isinstance(operator, Sparse | SparseBox):
+        raise CapabilityError(
+            "`integer` variables need Sparse or SparseBox, or a method that asks vertices of a "
+            f"box: 'sparse_rs' or 'corner_search'; got constraint={operator!r}."
+        )
+    return AutoInteger(operator=operator, grid=grid, seeded=seeded, max_queries=max_queries)

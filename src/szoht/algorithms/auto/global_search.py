@@ -18,7 +18,7 @@ from szoht.algorithms.auto.moves.screening import screen_again, screen_variables
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.algorithms.auto.restricted.face import Face
 from szoht.algorithms.auto.restricted.pattern_search import pattern_search
-from szoht.algorithms.auto.schedule import Schedule
+from szoht.algorithms.auto.schedule import MoveSchedule
 from szoht.algorithms.auto.state import SearchState
 from szoht.core.algorithm import Ending, Evidence
 
@@ -64,7 +64,7 @@ def _look_along_axes(search: Exploration) -> Steps[None]:
 
 def _take_turns(search: Exploration) -> Steps[None]:
     """Let the moves take turns until all due ones had one and patience is used up."""
-    context, screened, schedule = search.context, search.context.spent, Schedule(search)
+    context, screened, schedule = search.context, search.context.spent, MoveSchedule(search)
     while not (schedule.all_due_tried and search.impatient):
         if search.is_far:
             _end(search, Ending.UNBOUNDED)

@@ -22,7 +22,7 @@ from szoht.algorithms.auto.moves.over_supports import (
     SparseRandomSearch,
 )
 
-__all__ = ["Schedule"]
+__all__ = ["MoveSchedule"]
 
 SMOOTH_TURNS = 2
 """Moves, those over supports, that are due where all restarts came back to the same value."""
@@ -50,7 +50,7 @@ class _Record:
     turns: int = 0
 
 
-class Schedule:
+class MoveSchedule:
     """The moves of an exploration and what is known about them."""
 
     def __init__(self, search: Exploration) -> None:

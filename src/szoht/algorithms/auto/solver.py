@@ -1,7 +1,7 @@
 """The default solver: noise -> loop { sense -> propose -> solve -> accept } -> restart or end."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,7 @@ from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.samples import first_size, part, sizes
 from szoht.algorithms.auto.state import SearchState
-from szoht.algorithms.auto.structures import Structured, structure_of
+from szoht.algorithms.auto.structures import Coordinates, Structured, structure_of
 from szoht.algorithms.auto.units import find_units
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Ending
@@ -37,6 +37,7 @@ class Auto(GeneratorAlgorithm):
     seeded: bool = False
     max_queries: int | None = None
     policy: Policy | None = None
+    has_units: bool = field(default=False, repr=False)
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Return the part of a finite sum to begin with."""
@@ -55,9 +56,12 @@ class Auto(GeneratorAlgorithm):
 def begin(outer: SolverContext, operator: Structured, solver: "Auto | AutoPath") -> SearchContext:
     """Return the context of a run."""
     outer.seeded = solver.seeded
+    structure = structure_of(operator, outer.x.size)
+    if solver.has_units and isinstance(structure, Coordinates):
+        structure = replace(structure, has_units=True)
     return SearchContext(
         outer=outer,
-        structure=structure_of(operator, outer.x.size),
+        structure=structure,
         policy=solver.policy or Policy(),
         budget=solver.max_queries,
     )

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -48,6 +48,7 @@ class CornerSearch(GeneratorAlgorithm):
     shared: float
     noise: float
     window: int
+    asks_integers: ClassVar[bool] = True
 
     def __repr__(self) -> str:
         shape = None if self.grid is None else self.grid.shape

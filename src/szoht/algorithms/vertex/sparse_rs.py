@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -55,6 +56,7 @@ class SparseRS(GeneratorAlgorithm):
     operator: SparseBox | GroupSparse
     share: float
     horizon: int
+    asks_integers: ClassVar[bool] = True
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Take a finite sum as a whole: values must be comparable."""

@@ -1,14 +1,18 @@
 """Finding a sparse gradient from few directional slopes: rows to probe, and recovery from them."""
 
 from szoht.estimators.sensing.balanced import BalancedRows
+from szoht.estimators.sensing.cross_validation import recover_noisy
+from szoht.estimators.sensing.matrices import Matrix
+from szoht.estimators.sensing.measurements import Measurements
 from szoht.estimators.sensing.permuted import PermutedRows
 from szoht.estimators.sensing.recovery import Recovery, group_pursuit, matching_pursuit, prony
-from szoht.estimators.sensing.rows import FourierRows, HadamardRows, Measurements, Rows, RowSlice
+from szoht.estimators.sensing.rows import FourierRows, HadamardRows, Rows, RowSlice
 
 __all__ = [
     "BalancedRows",
     "FourierRows",
     "HadamardRows",
+    "Matrix",
     "Measurements",
     "PermutedRows",
     "Recovery",
@@ -17,4 +21,5 @@ __all__ = [
     "group_pursuit",
     "matching_pursuit",
     "prony",
+    "recover_noisy",
 ]

@@ -53,7 +53,9 @@ def pursue(rows: Vector, y: Vector, size: int) -> tuple[Indices, Vector, Vector]
     """Select up to ``size`` columns by orthogonal matching pursuit.
 
     Returns their order and the factors Q, R of these columns, so that the least-squares
-    coefficients on the first s of them solve ``R[:s, :s] c = Q[:, :s]' y``.
+    coefficients on the first s of them solve ``R[:s, :s] c = Q[:, :s]' y``. Every s is judged on
+    held-out rows, hence the factors, and rows have any lengths, hence the norms: `matching_pursuit`
+    on structured rows needs neither, and never forms a matrix.
     """
     m, size = y.size, min(size, y.size - 2, rows.shape[1])
     norms = np.sqrt(np.einsum("ij,ij->j", rows, rows, dtype=np.float64))

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from szoht.estimators.sensing.rows import FourierRows, Measurements
+from szoht.estimators.sensing.measurements import Measurements
+from szoht.estimators.sensing.rows import FourierRows
 from szoht.types import Indices, Vector
 
 __all__ = ["Recovery", "group_pursuit", "matching_pursuit", "prony"]
@@ -82,6 +83,7 @@ def matching_pursuit(  # noqa: C901  (one loop, and what it adds)
     per_pass: int = 1,
     among: Indices | None = None,
     start: Indices | None = None,
+    shared: Vector | None = None,
 ) -> Recovery:
     """Find at most ``most`` coordinates that explain the slopes, the last ``held_out`` left out.
 
@@ -89,16 +91,20 @@ def matching_pursuit(  # noqa: C901  (one loop, and what it adds)
     ``per_pass`` its generalized form (Wang, Kwon, Shim 2012). What all measurements have in
     common (curvature, or a kink such as that of ||x||_1) is fitted along. ``noise`` is the
     standard deviation of a slope; the pursuit is confined to ``among``, if given, and begins with
-    ``start``.
+    ``start``. ``shared`` is one more column that is fitted along, such as the sums of the rows
+    where all coordinates have an effect of the same size.
     """
     y = measurements.slopes
     used = max(1, y.size - held_out)
     weights = np.zeros(y.size)
-    common = measurements.common[:used]
-    most = min(most, max(used - 2, 0))
-    basis = np.empty((1 + most, used))
-    basis[0] = common / np.linalg.norm(common)
-    residual = y[:used] - (basis[0] @ y[:used]) * basis[0]
+    columns = measurements.common[:, np.newaxis]
+    if shared is not None:
+        columns = np.column_stack([columns, shared])
+    common = np.linalg.qr(columns[:used])[0].T
+    most = min(most, max(used - 1 - len(common), 0))
+    basis = np.empty((len(common) + most, used))
+    basis[: len(common)] = common
+    residual = y[:used] - (common @ y[:used]) @ common
     enough = max(RESIDUAL * float(np.linalg.norm(residual)), noise * math.sqrt(used))
     candidates = None if among is None else measurements.columns(among)[:used]
     support: list[int] = []
@@ -107,7 +113,7 @@ def matching_pursuit(  # noqa: C901  (one loop, and what it adds)
         nonlocal residual
         columns = measurements.columns(chosen)[:used]
         for i, column in zip(chosen, columns.T, strict=True):
-            found = 1 + len(support)
+            found = len(common) + len(support)
             vector = column.copy()
             for _ in range(2):  # Gram-Schmidt, twice for the sake of rounding
                 vector -= (basis[:found] @ vector) @ basis[:found]
@@ -139,7 +145,7 @@ def matching_pursuit(  # noqa: C901  (one loop, and what it adds)
         add(best if among is None else among[best])
         if len(support) == before:  # columns that depend on those before explain nothing more
             break
-    return _fitted(measurements, np.array(support, dtype=np.intp), used)
+    return _fitted(measurements, np.array(support, dtype=np.intp), used, columns)
 
 
 def group_pursuit(
@@ -202,14 +208,18 @@ def _orthogonal(columns: Vector, basis: Vector) -> Vector:
     return np.asarray(q[:, np.abs(np.diag(r)) > 1e-9 * math.sqrt(columns.shape[0])])
 
 
-def _fitted(measurements: Measurements, support: Indices, used: int) -> Recovery:
+def _fitted(
+    measurements: Measurements, support: Indices, used: int, shared: Vector | None = None
+) -> Recovery:
     """Fit the slopes on a support to the first ``used`` measurements, and judge by the rest."""
-    y, common = measurements.slopes, measurements.common
+    y = measurements.slopes
+    common = measurements.common[:, np.newaxis] if shared is None else shared
+    n = common.shape[1]
     columns = np.column_stack([common, measurements.columns(support)])
     fitted = np.linalg.lstsq(columns[:used], y[:used], rcond=None)[0]
     if used == y.size:
-        return Recovery(support, np.asarray(fitted[1:]), 0.0)
-    held = y[used:] - fitted[0] * common[used:]
+        return Recovery(support, np.asarray(fitted[n:]), 0.0)
+    held = y[used:] - common[used:] @ fitted[:n]
     size = float(np.linalg.norm(held))
     miss = float(np.linalg.norm(y[used:] - columns[used:] @ fitted))
-    return Recovery(support, np.asarray(fitted[1:]), miss / size if size > 0 else 0.0, size)
+    return Recovery(support, np.asarray(fitted[n:]), miss / size if size > 0 else 0.0, size)

@@ -15,9 +15,9 @@ import numpy as np
 
 from szoht.core.directions import Directions, Offsets
 from szoht.core.random import Key, Purpose
-from szoht.types import Indices, Mask, Vector
+from szoht.types import Indices, Vector
 
-__all__ = ["FourierRows", "HadamardRows", "Measurements", "RowSlice", "Rows"]
+__all__ = ["FourierRows", "HadamardRows", "RowSlice", "Rows"]
 
 KEPT_VALUES = 2**22
 """Rows with at most this many values in all are written out once and kept."""
@@ -268,82 +268,6 @@ class RowSlice:
     def __setstate__(self, state: dict[str, object]) -> None:
         for name, value in state.items():
             object.__setattr__(self, name, value)
-
-
-@dataclass(frozen=True, eq=False)
-class Measurements:
-    """Slopes ``y_i = <u_i, g> + c_i`` along rows u_i, in several batches.
-
-    Rows and slopes are used after weighting, so that every entry has mean square 1. The c_i are
-    what curvature adds: the same for all rows of signs, half of it for waves.
-    """
-
-    batches: tuple[tuple[RowSlice, Vector], ...] = ()
-
-    @cached_property
-    def slopes(self) -> Vector:
-        """All slopes, weighted, in the order in which they were measured."""
-        parts = [y * math.sqrt(rows.rows.weight) for rows, y in self.batches]
-        y = np.concatenate(parts) if parts else np.empty(0)
-        return np.where(np.isfinite(y), y, 0.0)
-
-    @cached_property
-    def valid(self) -> Mask | None:
-        """Which slopes are finite, None if all are; the rows of the others count as zero."""
-        finite = np.concatenate([np.isfinite(y) for _, y in self.batches] or [np.ones(0, bool)])
-        return None if finite.all() else finite
-
-    @cached_property
-    def common(self) -> Vector:
-        """The column of what all measurements have in common."""
-        parts = []
-        for rows, y in self.batches:
-            part = np.full(y.size, 1 / math.sqrt(rows.rows.weight))
-            if isinstance(rows.rows, FourierRows) and rows.start == 0:
-                part[0] = math.sqrt(rows.rows.weight)
-            parts.append(part)
-        common = np.concatenate(parts) if parts else np.empty(0)
-        return common if self.valid is None else common * self.valid
-
-    @property
-    def centered(self) -> Vector:
-        """The slopes without what all of them have in common."""
-        y, common = self.slopes, self.common
-        return np.asarray(y - (common @ y) / max(float(common @ common), 1e-300) * common)
-
-    @property
-    def size(self) -> int:
-        """How many slopes there are."""
-        return int(self.slopes.size)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """How many slopes there are, and the dimension."""
-        return self.size, self.batches[0][0].d
-
-    def more(self, rows: RowSlice, slopes: Vector) -> "Measurements":
-        """Return these and others."""
-        return Measurements((*self.batches, (rows, slopes)))
-
-    def correlate(self, weights: Vector) -> Vector:
-        """Return sum_i weights_i u_i."""
-        total: Vector | float = 0.0
-        first = 0
-        if self.valid is not None:
-            weights = weights * self.valid
-        for rows, y in self.batches:
-            part = weights[first : first + y.size]
-            first += y.size
-            if part.any():
-                total = total + rows.correlate(part * math.sqrt(rows.rows.weight))
-        return np.asarray(total) if np.ndim(total) else np.zeros(self.batches[0][0].d)
-
-    def columns(self, support: Indices) -> Vector:
-        """Return the matrix of the u_i, restricted to the coordinates ``support``."""
-        columns = np.concatenate(
-            [rows.columns(support) * math.sqrt(rows.rows.weight) for rows, _ in self.batches]
-        )
-        return columns if self.valid is None else columns * self.valid[:, np.newaxis]
 
 
 def _hadamard(order: int) -> Vector:

@@ -9,6 +9,7 @@ import numpy as np
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.exploration import Exploration
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
+from szoht.estimators.sensing import HadamardRows, Measurements, RowSlice, matching_pursuit
 from szoht.types import Indices, Vector
 
 __all__ = ["BinaryFit", "BinaryProbes", "measure_halves", "try_binary_probes"]
@@ -21,6 +22,9 @@ AMPLITUDES_IN_TURN = (0.1, 10.0, 0.3, 1.0, 0.01, 3.0)
 
 MIN_PROBES = 8
 """Probes with a value below which nothing is concluded."""
+
+PLAN_VALUES = 8_000_000
+"""Entries of the points of one plan, at most: they are in memory together."""
 
 TINY = 1e-9
 """What is smaller than this share is rounding."""
@@ -38,59 +42,36 @@ def measure_halves(
 ) -> Steps[BinaryFit]:
     """Move random halves of all coordinates by an amplitude, and explain the values by few.
 
-    0/1 probes see what long signs see, and even functions as well. A coordinate whose bound is in
-    the way moves the other way.
+    0/1 probes see what long signs see, and even functions as well: they are signs around a point
+    half an amplitude away. A coordinate whose bound is in the way moves the other way.
     """
-    structure, generator = context.structure, context.generator()
-    free, d = structure.free, point.z.size
-    probes, points = np.zeros((count, d)), []
-    for row in probes:
-        chosen = generator.permutation(free)[: max(1, free.size // 2)]
-        row[chosen] = amplitude * unit[chosen]
-        up = point.z + row
-        points.append(structure.clip(np.where(up > structure.high, point.z - row, up)))
-    values = (yield from context.values(points)) - point.value
-    finite = np.isfinite(values)
-    moved = (np.array(points) - point.z)[finite] / np.where(unit > 0, amplitude * unit, 1.0)
-    values = values[finite]
-    if values.size < MIN_PROBES:
+    structure = context.structure
+    half = 0.5 * amplitude * unit
+    half = np.where(point.z + 2 * half > structure.high, -half, half)
+    signs = HadamardRows(key=context.key(), d=point.z.size, free=structure.free)
+    rows = RowSlice(rows=signs, start=0, count=min(count, signs.available))
+    parts, sums, block = [], [], max(1, PLAN_VALUES // point.z.size)
+    for first in range(0, rows.count, block):
+        chosen = signs.block(first, min(first + block, rows.count))
+        sums.append(chosen.sum(axis=1))
+        points = [structure.clip(point.z + half * (row + np.abs(row))) for row in chosen]
+        parts.append((yield from context.values(points)))
+    changes = np.concatenate(parts) - point.value
+    if np.isfinite(changes).sum() < MIN_PROBES:
         return BinaryFit(np.empty(0, dtype=np.intp), math.inf)
-    return _explained(moved, values, 2 * structure.size)
-
-
-def _explained(moved: Vector, values: Vector, most: int) -> BinaryFit:
-    """Orthogonal matching pursuit with a constant on five sixths of the probes."""
-    used = values.size - max(4, values.size // 6)
-    columns = moved[:used] - moved[:used].mean(axis=0)
-    norms = np.linalg.norm(columns, axis=0)
-    columns = columns / np.where(norms < TINY, np.inf, norms)
-    residual = values[:used] - values[:used].mean()
-    size = float(np.linalg.norm(residual))
-    if size <= TINY * float(np.linalg.norm(values[:used])):
+    measured = Measurements().more(rows, changes)
+    if np.linalg.norm(measured.centered) <= TINY * np.linalg.norm(measured.slopes):
         return BinaryFit(np.empty(0, dtype=np.intp), 0.0)  # no coordinate stands out
-    chosen: list[int] = []
-    basis = np.zeros((0, used))
-    for _ in range(min(most, used - 2)):
-        if np.linalg.norm(residual) <= 1e-3 * size:
-            break
-        scores = np.abs(residual @ columns)
-        scores[chosen] = 0.0
-        best = int(np.argmax(scores))
-        vector = columns[:, best].copy()
-        for _ in range(2):
-            vector -= (basis @ vector) @ basis
-        norm = float(np.linalg.norm(vector))
-        if norm < TINY:
-            break
-        chosen.append(best)
-        basis = np.vstack([basis, vector / norm])
-        residual = residual - (basis[-1] @ residual) * basis[-1]
-    design = np.column_stack([np.ones(values.size), moved[:, chosen]])
-    effects = np.linalg.lstsq(design[:used], values[:used], rcond=None)[0]
-    miss = float(np.linalg.norm(values[used:] - design[used:] @ effects))
-    spread = float(np.linalg.norm(values[used:] - values[:used].mean()))
-    order = np.array(chosen, dtype=np.intp)[np.argsort(-np.abs(effects[1:]), kind="stable")]
-    return BinaryFit(order, miss / spread if spread > 0 else (0.0 if miss == 0 else math.inf))
+    held_out = max(4, measured.size // 6)
+    per_pass = max(1, structure.size // 8)
+    found = matching_pursuit(
+        measured,
+        2 * structure.size,
+        held_out=held_out,
+        per_pass=per_pass,
+        shared=np.concatenate(sums),
+    )
+    return BinaryFit(found.support[np.argsort(-np.abs(found.slopes), kind="stable")], found.error)
 
 
 def try_binary_probes(search: Exploration, amplitude: float) -> Steps[None]:

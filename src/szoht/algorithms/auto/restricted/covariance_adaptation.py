@@ -15,7 +15,7 @@ from szoht.types import Vector
 
 __all__ = ["SampleDistribution", "adapt_covariance", "first_distribution"]
 
-SMALLEST, LARGEST = 1e-9, 1e9
+SMALLEST_STEP, LARGEST_STEP = 1e-9, 1e9
 """Between these the step length, in units of the first, goes on."""
 
 
@@ -37,7 +37,7 @@ class SampleDistribution:
     def has_converged(self) -> bool:
         """Whether nothing more can come of it."""
         ratio = self.step * math.sqrt(float(np.diag(self.covariance).max())) / self.first_step
-        return self.flat or not SMALLEST < ratio < LARGEST
+        return self.flat or not SMALLEST_STEP < ratio < LARGEST_STEP
 
 
 def first_distribution(mean: Vector, step: float, size: int | None = None) -> SampleDistribution:

@@ -8,7 +8,7 @@ from szoht.types import Vector
 
 __all__ = ["nelder_mead"]
 
-SMALLEST = 1e-10
+SMALLEST_SIMPLEX = 1e-10
 """The search ends when the simplex has shrunk to this share of its first edges."""
 
 
@@ -27,7 +27,7 @@ def nelder_mead(face: Face, start: Local, edges: Vector) -> Steps[Local]:
         if face.clip(y)[i] == start.y[i]:
             y[i] -= 2 * edges[i]
         simplex.append((yield from face.at(face.clip(y))))
-    while face.open and _size(simplex, edges) > SMALLEST:
+    while face.open and _size(simplex, edges) > SMALLEST_SIMPLEX:
         simplex.sort(key=lambda vertex: vertex.value)
         worst, center = simplex[-1], np.mean([vertex.y for vertex in simplex[:-1]], axis=0)
         away = center - worst.y
