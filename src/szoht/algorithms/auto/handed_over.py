@@ -1,9 +1,11 @@
 """Constraints that the default solver does not serve itself, and says so."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from szoht.algorithms.composite import Composite
 from szoht.core.algorithm import State
+from szoht.core.query import Answer, Plan
 from szoht.types import Vector
 
 __all__ = ["HandedOver"]
@@ -15,9 +17,17 @@ class HandedOver(Composite):
 
     def init(self, x0: Vector, *, seed: int, n_samples: int | None = None) -> State:
         """Return the state at the start."""
-        state = super().init(x0, seed=seed, n_samples=n_samples)
+        return self._explained(super().init(x0, seed=seed, n_samples=n_samples))
+
+    def tell(self, state: State, plan: Plan, answers: Sequence[Answer]) -> State:
+        """Return the state after the plan was answered."""
+        return self._explained(super().tell(state, plan, answers))
+
+    def _explained(self, state: State) -> State:
         reason = (
             f"`auto` does not serve {type(self.operator).__name__} itself: the run was handed to "
             "`szoht` with its line search."
         )
-        return replace(state, explanation=(reason,))
+        if reason in state.explanation:
+            return state
+        return replace(state, explanation=(reason, *state.explanation))
