@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from szoht import SparseBox, minimize
+from szoht.errors import ParameterError, ParameterTypeError
 from szoht.result import Status
 
 METHOD = "auto"
@@ -91,13 +92,14 @@ def run(fun, **settings):
 def test_a_start_that_is_not_improved_is_no_success(name):
     result = run(NOTHING_TO_GAIN[name])
     assert result.status in (Status.NO_PROGRESS, Status.QUERIES, Status.MOSTLY_FAILED)
+    assert not result.success
     assert result.fun == NOTHING_TO_GAIN[name](np.zeros(D))
 
 
 @pytest.mark.parametrize("name", UNBOUNDED)
 def test_values_that_fall_without_end_are_no_minimum(name):
     result = run(UNBOUNDED[name])
-    assert result.status is not Status.CONVERGED
+    assert not result.success
     assert result.fun < -1e3
 
 
@@ -136,3 +138,40 @@ def test_an_end_by_itself_comes_with_evidence():
 def test_every_query_of_a_budget_is_used_or_the_run_has_ended(budget):
     result = run(lambda x: float(((A @ (x - T)) ** 2).sum()), max_queries=budget)
     assert result.nfev == budget or not result.status.limit
+
+
+def test_effort_multiplies_patience():
+    def squares(x):
+        return float(((A @ (x - T)) ** 2).sum())
+
+    ends = [
+        run(squares, options={"effort": effort}, max_queries=20_000).nfev
+        for effort in (0.1, 1.0, 3.0)
+    ]
+    assert ends[0] <= ends[1] < 0.7 * ends[2] < 20_000
+    spent = run(quadratic, options={"effort": math.inf})
+    assert spent.status is Status.QUERIES
+    assert spent.nfev == 3000
+
+
+@pytest.mark.parametrize("effort", [0, -1.0, math.nan, "much"])
+def test_effort_is_checked(effort):
+    with pytest.raises((ParameterError, ParameterTypeError), match="`effort` must be"):
+        run(quadratic, options={"effort": effort})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_smooth_run_ends_soon_after_its_answer(seed):
+    found = []
+
+    def fun(x):
+        fun.calls += 1
+        value = quadratic(x)
+        if value < 1e-8 and not found and np.count_nonzero(x) <= K:
+            found.append(fun.calls)
+        return value
+
+    fun.calls = 0
+    result = run(fun, rng=seed, max_queries=20_000)
+    assert result.status is Status.CONVERGED
+    assert result.nfev <= max(600, 9 * found[0])

@@ -49,7 +49,7 @@ def test_units_that_differ_by_a_million(name, seed):
 
 
 def test_units_that_differ_are_said_to_and_cost_a_query_per_axis():
-    unit = 10.0 ** np.random.default_rng(2).uniform(-2, 2, D)
+    unit = 10.0 ** np.random.default_rng(1).uniform(-2, 2, D)
     plain = solve(FUNCTIONS["dense gradient"], np.ones(D))
     mixed = solve(FUNCTIONS["dense gradient"], unit)
     assert not any("units differ" in line for line in plain.explain)

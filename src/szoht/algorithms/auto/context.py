@@ -42,12 +42,14 @@ class SearchContext:
     can be spent on something smaller. ``outliers`` says that single values are grossly wrong: each
     point is then asked until two values agree. ``doubts`` is how many suspicious values may still
     be asked again to find that out. ``kinks`` counts, from the first kink on, the rounds since.
+    ``effort`` multiplies patience.
     """
 
     outer: SolverContext
     structure: Structure
     policy: Policy
     budget: int | None = None
+    effort: float = 1.0
     spent: int = 0
     evaluations: int = 0
     failures: int = 0

@@ -108,7 +108,8 @@ class Exploration:
         smooth = self.landscape is Landscape.SMOOTH
         effort = policy.effort * (1.0 if smooth else policy.effort_rough)
         floor = policy.floor_smooth if smooth else policy.floor_rough
-        return max(effort * self.context.last_gain, floor * n + 2 * self.look)
+        queries = max(effort * self.context.last_gain, floor * n + 2 * self.look)
+        return self.context.effort * queries
 
     @property
     def impatient(self) -> bool:

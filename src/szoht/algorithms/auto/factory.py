@@ -1,5 +1,6 @@
 """`auto`: the solver that needs no tuning."""
 
+import math
 from dataclasses import fields
 
 from szoht.algorithms.auto.handed_over import HandedOver
@@ -10,6 +11,7 @@ from szoht.algorithms.auto.structures import Structured
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.szoht import szoht
 from szoht.core.algorithm import Algorithm
+from szoht.core.validation import check_real
 from szoht.errors import CapabilityError
 from szoht.operators import Operator, Sparse, SparseBox
 from szoht.samplers import Full, Sampler, Seeds
@@ -25,6 +27,7 @@ def auto(
     sampler: Sampler = Full(),
     d: int | None = None,
     max_queries: int | None = None,
+    effort: float = 1.0,
     has_units: bool = False,
     integer_steps: Vector | None = None,
 ) -> Algorithm:
@@ -50,6 +53,9 @@ def auto(
     max_queries : int, optional
         The budget, filled in by `minimize`: small ones are planned query by query, and what no plan
         fits into is spent on single points. A run that is extended goes on as if it were unknown.
+    effort : float
+        Multiplies the queries without a gain after which a run ends by itself, > 0; infinite: the
+        budget is spent.
     has_units : bool
         That one is a natural change of each variable, filled in by `minimize` for `Variables`: no
         units are looked for.
@@ -95,14 +101,22 @@ def auto(
     A sensing round costs 2k + 5 queries where the gradient is sparse, at most 4 k (1 + log(d / k)),
     doubled after a stalled round, or d, where it is not; a step of quasi-Newton costs k + 2.
     """
+    if effort != math.inf:
+        check_real("effort", effort, low=0, open_low=True)
     seeded = isinstance(sampler, Seeds)
     if integer_steps is not None:
         return _auto_integer(k, constraint, integer_steps, seeded=seeded, max_queries=max_queries)
     if k is None and constraint is None:
-        return AutoPath(seeded=seeded, max_queries=max_queries, has_units=has_units)
+        return AutoPath(seeded=seeded, max_queries=max_queries, has_units=has_units, effort=effort)
     operator = pick_operator(k, constraint)
     if isinstance(operator, Structured):
-        return Auto(operator=operator, seeded=seeded, max_queries=max_queries, has_units=has_units)
+        return Auto(
+            operator=operator,
+            seeded=seeded,
+            max_queries=max_queries,
+            has_units=has_units,
+            effort=effort,
+        )
     other = szoht(constraint=operator, sampler=sampler, d=d)
     return HandedOver(**{entry.name: getattr(other, entry.name) for entry in fields(other)})
 

@@ -45,7 +45,8 @@ def search_globally(context: SearchContext, state: SearchState) -> Steps[None]:
         yield from search.polish()
         if search.gained:
             yield from search.classify()
-    if search.certified and search.landscape is Landscape.SMOOTH:
+    proven = search.certified and search.landscape is Landscape.SMOOTH
+    if proven and not math.isinf(context.effort):
         _end(search, Ending.CONVERGED)
     else:
         yield from _take_turns(search)

@@ -247,6 +247,8 @@ def _search_on(  # noqa: C901  (small functions that hand values over)
         planned *= 2
         limit = context.spent + planned
         x, noise = answer.x, replace(answer.noise, slope=0.0)
+    if math.isinf(context.effort) and math.isfinite(context.left):
+        yield from search.measure_answer(int(context.left))
     context.outer.ending = _ending(answer)
     context.outer.evidence = Evidence(
         noise=NoiseKind(answer.noise.kind).value, noise_level=answer.noise.sigma

@@ -38,6 +38,7 @@ class Auto(GeneratorAlgorithm):
     max_queries: int | None = None
     policy: Policy | None = None
     has_units: bool = field(default=False, repr=False)
+    effort: float = field(default=1.0, repr=False)
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Return the part of a finite sum to begin with."""
@@ -64,6 +65,7 @@ def begin(outer: SolverContext, operator: Structured, solver: "Auto | AutoPath")
         structure=structure,
         policy=solver.policy or Policy(),
         budget=solver.max_queries,
+        effort=solver.effort,
     )
 
 

@@ -100,7 +100,7 @@ def equalize_units(context: SearchContext, state: SearchState) -> Steps[SearchSt
     low, middle, high = np.quantile(np.abs(g), [0.1, 0.5, 0.9])
     # what curvature adds to a difference is no slope; it is positive
     sparse = np.mean(g[np.abs(g) <= middle] >= 0) > ONE_SIGN
-    known = state.noise.curvature != 0 and state.curvature is None
+    known = state.noise.curvature != 0
     if sparse or not high > UNEQUAL * low or not known or context.left < 2 * free.size:
         return state
     curvatures = yield from axis_curvatures(
@@ -123,7 +123,7 @@ def equalize_units(context: SearchContext, state: SearchState) -> Steps[SearchSt
     candidates = context.structure.head(values, 2 * structure.size, point.support)
     memory = replace(state.memory, matched=None)
     slopes = replace(slopes, values=values, candidates=candidates)
-    return replace(state, point=point, slopes=slopes, noise=noise, memory=memory)
+    return replace(state, point=point, slopes=slopes, noise=noise, memory=memory, curvature=None)
 
 
 def _rescale(

@@ -48,6 +48,24 @@ class Measurements:
         return common if self.valid is None else common * self.valid
 
     @property
+    def kinds(self) -> Vector | None:
+        """Which are waves, and which of them the constant one; None if all are signs.
+
+        One column for each. A kink, such as that of ||x||_1 at zero, adds another amount to each
+        kind: the sum of the sizes of a row's entries.
+        """
+        parts = []
+        for rows, y in self.batches:
+            is_wave = isinstance(rows.rows, FourierRows)
+            part = np.zeros((y.size, 2))
+            part[:, 0] = is_wave
+            if is_wave and rows.start == 0:
+                part[0] = 0.0, 1.0
+            parts.append(part)
+        columns = np.concatenate(parts) if parts else np.empty((0, 2))
+        return columns if columns.any() else None
+
+    @property
     def centered(self) -> Vector:
         """The slopes without what all of them have in common."""
         y, common = self.slopes, self.common

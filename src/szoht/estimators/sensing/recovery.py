@@ -91,7 +91,7 @@ def matching_pursuit(  # noqa: C901  (one loop, and what it adds)
     ``per_pass`` its generalized form (Wang, Kwon, Shim 2012). What all measurements have in
     common (curvature, or a kink such as that of ||x||_1) is fitted along. ``noise`` is the
     standard deviation of a slope; the pursuit is confined to ``among``, if given, and begins with
-    ``start``. ``shared`` is one more column that is fitted along, such as the sums of the rows
+    ``start``. ``shared`` are further columns that are fitted along, such as the sums of the rows
     where all coordinates have an effect of the same size.
     """
     y = measurements.slopes

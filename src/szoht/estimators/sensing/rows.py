@@ -61,6 +61,7 @@ class Rows(Protocol):
 class HadamardRows:
     """Random rows of a Walsh-Hadamard matrix, its columns multiplied by random signs.
 
+    Its constant column is left out: no slope could be told from what all rows have in common.
     Coordinates that are not among ``free`` are zero in every row.
     """
 
@@ -72,7 +73,7 @@ class HadamardRows:
 
     @cached_property
     def _order(self) -> int:
-        return max(4, math.ceil(math.log2(max(self.d, 2))))
+        return max(4, math.ceil(math.log2(self.d + 1)))
 
     @property
     def available(self) -> int:
@@ -105,21 +106,21 @@ class HadamardRows:
         numbers = self._numbers[start:stop]
         left, right = high[numbers // len(low)], low[numbers % len(low)]
         rows = (left[:, :, np.newaxis] * right[:, np.newaxis, :]).reshape(numbers.size, -1)
-        return np.asarray(rows[:, : self.d] * self._signs)
+        return np.asarray(rows[:, 1 : self.d + 1] * self._signs)
 
     def columns(self, start: int, stop: int, support: Indices) -> Vector:
         """Return those rows at the coordinates ``support``."""
         high, low = self._halves
         numbers = self._numbers[start:stop]
-        left = high[np.ix_(numbers // len(low), support // len(low))]
-        right = low[np.ix_(numbers % len(low), support % len(low))]
+        left = high[np.ix_(numbers // len(low), (support + 1) // len(low))]
+        right = low[np.ix_(numbers % len(low), (support + 1) % len(low))]
         return np.asarray(left * right * self._signs[support])
 
     def correlate(self, start: int, weights: Vector) -> Vector:
         """Return the sum of the rows from ``start`` on, times ``weights``."""
         spread = np.zeros(self.available + 1)
         spread[self._numbers[start : start + weights.size]] = weights
-        return np.asarray(_walsh_transform(spread)[: self.d] * self._signs)
+        return np.asarray(_walsh_transform(spread)[1 : self.d + 1] * self._signs)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -145,7 +145,12 @@ class Coordinates:
         del start
         k = self.size
         return matching_pursuit(
-            measured, 2 * k, held_out=held_out, noise=noise, per_pass=max(1, k // 8)
+            measured,
+            2 * k,
+            held_out=held_out,
+            noise=noise,
+            per_pass=max(1, k // 8),
+            shared=measured.kinds,
         )
 
     def slopes(self, z: Vector, recovery: Recovery) -> tuple[Vector, Indices]:
