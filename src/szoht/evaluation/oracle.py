@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import repeat
 from types import MappingProxyType
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
@@ -224,8 +224,8 @@ def _shared_stacks(plan: Plan, chunks: Sequence[Chunk]) -> Iterator[Iterable[Vec
 
 def _is_base(point: Vector, plan: Plan) -> bool:
     """Tell whether a dense point is the plan's first base; sparse ones are taken for probes."""
-    base = plan.queries[0].base
-    return isinstance(point, np.ndarray) and np.array_equal(point, base)
+    dense = isinstance(cast(object, point), np.ndarray)
+    return dense and np.array_equal(point, plan.queries[0].base)
 
 
 def _point(plan: Plan, i: int, position: int) -> Vector:
