@@ -96,26 +96,27 @@ def solve(
             output=cast(Format, output_format),
             timeout=timeout,
         )
-        result = minimize(
-            _objective(function, program or None),
-            problem.start,
-            **problem.keywords,
-            maximize=maximize,
-            x_as="dict" if named else "array",
-            k=k,
-            method=method,
-            options=options.parse_options(option),
-            max_queries=budget,
-            max_seconds=seconds,
-            target=target,
-            rng=seed,
-            vectorized=vectorized,
-            on_error=cast(OnError | None, on_error),
-            **options.executor_kwargs(workers, retries, program=bool(program)),
-            progress=not quiet,
-            store=store,
-        )
-        options.print_result(result, output, changes)
+        with options.showing_progress(quiet=quiet) as bar:
+            result = minimize(
+                _objective(function, program or None),
+                problem.start,
+                **problem.keywords,
+                maximize=maximize,
+                x_as="dict" if named else "array",
+                k=k,
+                method=method,
+                options=options.parse_options(option),
+                max_queries=budget,
+                max_seconds=seconds,
+                target=target,
+                rng=seed,
+                vectorized=vectorized,
+                on_error=cast(OnError | None, on_error),
+                **options.executor_kwargs(workers, retries, program=bool(program)),
+                progress=bar,
+                store=store,
+            )
+        options.print_result(result, output, changes, store=store)
 
 
 def _objective(function: str | None, program: Program | None) -> Callable[..., Any]:

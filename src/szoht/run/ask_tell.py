@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from szoht.algorithms.generator import GeneratorAlgorithm
 from szoht.core.algorithm import Algorithm, Measured, State
 from szoht.core.changes import Effect
 from szoht.core.clock import Clock
@@ -274,8 +275,12 @@ class AskTell:
         requested = None
         try:
             self._rounding.warn_if_radius_too_small(self._state)
-            moved = self._state.iteration > iteration or self._final_measurement_status is not None
-            requested = Status.CALLBACK if moved and self._notify() else None
+            tells = (
+                self._state.iteration > iteration
+                or self._final_measurement_status is not None
+                or isinstance(self.algorithm, GeneratorAlgorithm)  # an iteration is many plans
+            )
+            requested = Status.CALLBACK if tells and self._notify() else None
         finally:  # after a callback that raises, the run can continue
             self._advance(requested)
 

@@ -153,10 +153,11 @@ def minimize(
         Continue once this share of the directions of an estimate has been evaluated, in (0, 1]; the
         estimate is rescaled. Runs are then not bit-identical; off by default.
     callback : callable or several
-        ``callback(progress)`` after each iteration; returning True or raising StopIteration ends
-        the run. See `szoht.result.Progress`.
+        ``callback(progress)`` after each iteration, and with the default method after each plan,
+        the first of which measures ``x0``; returning True or raising StopIteration ends the run.
+        See `szoht.result.Progress`.
     monitor : callable
-        ``monitor(x) -> float`` is recorded after each iteration, neither counted nor timed.
+        ``monitor(x) -> float`` is recorded for each iterate, neither counted nor timed.
     progress : bool
         Show a live bar; needs the extra ``cli``.
     store : path or Store
@@ -225,10 +226,10 @@ def minimize(
     )
     objective = map_objective(objective, config.variables, x_as=x_as)
     oracle = Oracle(objective=objective, on_error=on_error, chunk_size=chunk_size)
-    callbacks, bar = prepare_callbacks(callback, progress=progress)
+    callbacks, displays = prepare_callbacks(callback, progress=progress)
     run = AskTell.from_config(config, callback=callbacks, monitor=monitor)
     check_capabilities(objective, run.algorithm, run.solver_plan())
-    with evaluating(run, oracle, workers_config, bar) as ready, ExitStack() as stack:
+    with evaluating(run, oracle, workers_config, displays) as ready, ExitStack() as stack:
         if store is None:
             return drive(run, ready)
         file = stack.enter_context(open_store(store, create=True))
