@@ -71,6 +71,14 @@ def solve(
     store: Annotated[
         Path | None, typer.Option("--store", help="Store the run in this file; see szoht resume.")
     ] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            "--known",
+            help="Known evaluations, the best of which may be the start: a CSV file with a column "
+            "for each variable and one called value, or a run store.",
+        ),
+    ] = None,
     quiet: options.Quiet = False,
     output: options.Output = None,
     changes: options.ChangesFile = None,
@@ -115,6 +123,7 @@ def solve(
                 **options.executor_kwargs(workers, retries, program=bool(program)),
                 progress=bar,
                 store=store,
+                known=known,
             )
         options.print_result(result, output, changes, store=store)
 

@@ -19,6 +19,7 @@ from szoht.result import Result
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.config import RunConfig
+from szoht.run.known import Known
 from szoht.run.loop import drive, evaluating
 from szoht.run.mapped import XForm, check_x_as, map_objective
 from szoht.run.problem import Bounds, Start, VariableOptions
@@ -69,6 +70,7 @@ def minimize(
     monitor: Callable[[Vector], float] | None = None,
     progress: bool = False,
     store: StoreLike | None = None,
+    known: Known = None,
 ) -> Result:
     """Minimize a black-box function under a sparsity constraint: min f(x), ||x||_0 <= k.
 
@@ -163,6 +165,11 @@ def minimize(
     store : path or Store
         Keep the run in this file: every answer is on the disk before it is used, and `resume`
         continues from there. ``result.run`` is the run's name.
+    known : pair (points, values), path of a CSV file, or a store
+        Evaluations from before, in your numbers. The best point that the constraint allows is
+        measured beside ``x0``, and the run starts from the better of both; a stated value that is
+        far from the measured one is warned about. A CSV file has a header, a column for each
+        variable, and one called ``value``. Of a store, the best points of its runs count.
 
     Returns
     -------
@@ -223,6 +230,7 @@ def minimize(
         n_samples=objective.n_samples,
         stochastic=objective.stochastic,
         on_error=on_error,
+        known=known,
     )
     objective = map_objective(objective, config.variables, x_as=x_as)
     oracle = Oracle(objective=objective, on_error=on_error, chunk_size=chunk_size)
