@@ -8,13 +8,14 @@ import typer
 
 from szoht.cli import options
 from szoht.errors import MissingExtraError, RunMismatchError
+from szoht.reporting.run_page import run_page
 from szoht.reporting.run_report import (
     describe_run,
     describe_snapshot,
     save_run_figure,
     write_history,
 )
-from szoht.result import Status
+from szoht.result import Result, Status
 from szoht.run.external import replay
 from szoht.store import RunSpec, Store
 
@@ -29,11 +30,17 @@ def report(
         Path | None,
         typer.Option("--out", help="Write history.csv and, with matplotlib, history.png here."),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", help="Write a page that needs no other file or network access."),
+    ] = None,
 ) -> None:
     """Summarize a stored run, without evaluating anything."""
     with options.cli_errors():
         if out is not None:
             options.check_output("out", out / "history.csv", make_folder=True)
+        if html is not None:
+            options.check_output("html", html)
         with Store(store, create=False) as file:
             name = file.find(run)
             (summary,) = [one for one in file.runs() if one.name == name]
@@ -45,17 +52,25 @@ def report(
                 return
             if result.status is Status.RUNNING:  # the replay has measured its own time
                 result = replace(result, seconds=summary.seconds)
-            options.echo(describe_run(summary, result, file.faults(name)))
+            faults = file.faults(name)
+            options.echo(describe_run(summary, result, faults))
+        if html is not None:
+            html.write_text(run_page(summary, result, faults).html(), encoding="utf-8")
+            typer.echo(f"wrote {html}")
         if out is not None:
-            out.mkdir(parents=True, exist_ok=True)
-            write_history(result, out / "history.csv")
-            typer.echo(f"wrote {out / 'history.csv'}")
-            try:
-                save_run_figure(result, out / "history.png", title=f"run {name}")
-            except MissingExtraError as error:
-                typer.echo(str(error), err=True)
-            else:
-                typer.echo(f"wrote {out / 'history.png'}")
+            _write_history(result, out, name)
+
+
+def _write_history(result: Result, out: Path, name: str) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    write_history(result, out / "history.csv")
+    typer.echo(f"wrote {out / 'history.csv'}")
+    try:
+        save_run_figure(result, out / "history.png", title=f"run {name}")
+    except MissingExtraError as error:
+        typer.echo(str(error), err=True)
+    else:
+        typer.echo(f"wrote {out / 'history.png'}")
 
 
 def _readable_spec(file: Store, name: str) -> RunSpec | None:
