@@ -2,7 +2,11 @@
 
 import math
 import re
+import shutil
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,3 +120,62 @@ def test_a_page_that_cannot_be_written_is_noticed_first(tmp_path):
     outcome = CliRunner().invoke(app, ["report", "no.db", "--html", str(tmp_path)])
     assert outcome.exit_code == 2
     assert "is a folder" in outcome.output
+
+
+SLOW = """
+import time
+
+def fun(x):
+    time.sleep(0.02)
+    return float(((x - 1) ** 2).sum())
+"""
+
+
+def test_a_page_is_written_again_until_the_run_has_ended(tmp_path):
+    (tmp_path / "slow_model.py").write_text(SLOW)
+    command = [sys.executable, "-m", "szoht", "solve", "slow_model:fun", "--dim", "9", "-k", "2"]
+    more = ["--seconds", "4", "--budget", "10000", "--method", "szoht", "--store", "runs.db"]
+    solving = subprocess.Popen([*command, *more, "--quiet"], cwd=tmp_path)
+    store, page = tmp_path / "runs.db", tmp_path / "run.html"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        outcome = CliRunner().invoke(app, ["report", str(store), "--html", str(page)])
+        if outcome.exit_code == 0 and "RUNNING" in page.read_text():
+            break
+        time.sleep(0.05)
+    watch = ["report", str(store), "--html", str(page), "--watch", "0.5"]
+    watching = subprocess.Popen([sys.executable, "-m", "szoht", *watch], cwd=tmp_path)
+    texts = set()
+    while watching.poll() is None and time.monotonic() < deadline:
+        texts.add(page.read_text())
+        time.sleep(0.05)
+    assert (watching.wait(timeout=60), solving.wait(timeout=60)) == (0, 0)
+    live = [text for text in texts if 'http-equiv="refresh" content="1"' in text]
+    assert live
+    assert all(text.rstrip().endswith("</html>") for text in texts)
+    last = page.read_text()
+    assert "SECONDS" in last
+    assert "refresh" not in last
+
+
+def test_watching_needs_a_page_and_time(tmp_path):
+    szoht.minimize(lambda x: float(x @ x), np.ones(3), k=3, rng=0, store=tmp_path / "runs.db")
+    for more in ([], ["--html", str(tmp_path / "a.html"), "--watch", "0"]):
+        command = ["report", str(tmp_path / "runs.db"), "--watch", "1", *more]
+        outcome = CliRunner().invoke(app, command)
+        assert outcome.exit_code == 2
+        assert "watch" in outcome.output
+
+
+def test_a_run_of_version_0_1_has_a_page_in_words(tmp_path):
+    source = Path(__file__).parents[1] / "store" / "fixtures" / "0.1"
+    for file in source.glob("*.db"):
+        shutil.copy(file, tmp_path)
+    found = []
+    for file in tmp_path.glob("*.db"):
+        for run in szoht.Store(file).runs():
+            page = tmp_path / "run.html"
+            outcome = CliRunner().invoke(app, ["report", str(file), run.name, "--html", str(page)])
+            assert outcome.exit_code == 0, outcome.output
+            found.append(page.read_text())
+    assert any("may ask other points" in text for text in found)

@@ -15,7 +15,7 @@ from szoht.reporting.text import format_count, printable
 from szoht.result import Result, Status
 from szoht.store import Fault, RunSummary
 
-__all__ = ["run_page"]
+__all__ = ["run_page", "snapshot_page"]
 
 SHOWN_BARS = 30
 SHOWN_REASONS = 20
@@ -34,6 +34,16 @@ def run_page(summary: RunSummary, result: Result, faults: Sequence[Fault] = ()) 
             _faults(result, faults),
             _timings(result),
         ),
+    )
+
+
+def snapshot_page(summary: RunSummary, text: str) -> Page:
+    """Return a page about a run that cannot be replayed here: what is known in words."""
+    lines = tuple(printable(line) for line in text.splitlines() if line)
+    return Page(
+        title=f"Run {summary.name}",
+        subtitle=printable(summary.function or "evaluated elsewhere"),
+        sections=(Section(anchor="result", title="Result", text=lines),),
     )
 
 
