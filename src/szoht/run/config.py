@@ -108,7 +108,7 @@ class RunConfig:
                 options=options,
                 n_samples=n_samples,
                 stochastic=stochastic,
-                max_queries=_known_budget(limits, stop),
+                max_queries=_known_budget(limits, stop, n_samples),
             )
         return cls(
             x0=start,
@@ -193,7 +193,9 @@ def _check_integers(algorithm: Algorithm, variables: Variables) -> None:
         )
 
 
-def _known_budget(limits: Mapping[str, Any], stop: Rule | None) -> int | None:
+def _known_budget(
+    limits: Mapping[str, Any], stop: Rule | None, n_samples: int | None
+) -> int | None:
     """Return how many queries an algorithm that plans ahead may count on, None if unknown."""
     both = [limits.get("max_queries"), getattr(stop, "query_limit", None)]
     given = [limit for limit in both if isinstance(limit, int)]
@@ -202,4 +204,4 @@ def _known_budget(limits: Mapping[str, Any], stop: Rule | None) -> int | None:
     limited = any(limits.get(name) is not None for name in ("max_iterations", "max_seconds"))
     if limited or not (stop is None or getattr(stop, "has_target", False)):
         return None
-    return DEFAULT_QUERIES
+    return max(DEFAULT_QUERIES, DEFAULT_PLANS * (n_samples or 0))
