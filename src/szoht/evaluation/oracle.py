@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import repeat
 from types import MappingProxyType
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
@@ -180,7 +180,7 @@ class Oracle:
         chunk, failed = part.chunk, part.failed
         position = chunk.start + (int(np.argmax(failed)) if failed.any() else 0)
         point = _point(plan, chunk.query, position)
-        at_start = plan is self.first_plan and np.array_equal(point, plan.queries[0].base)
+        at_start = plan is self.first_plan and _is_base(point, plan)
         fatal = isinstance(part.cause, BUGS) or at_start
         if skippable and (self.on_error == "skip" or (self.on_error is None and not fatal)):
             self._warn_once(point, part.error)
@@ -220,6 +220,12 @@ def _shared_stacks(plan: Plan, chunks: Sequence[Chunk]) -> Iterator[Iterable[Vec
             query, first = chunk.query, chunk.start
             stack = asked.points(first, first + max(1, STACK_VALUES // asked.base.size))
         yield stack[chunk.start - first : chunk.start - first + 1]
+
+
+def _is_base(point: Vector, plan: Plan) -> bool:
+    """Tell whether a dense point is the plan's first base; sparse ones are taken for probes."""
+    dense = isinstance(cast(object, point), np.ndarray)
+    return dense and np.array_equal(point, plan.queries[0].base)
 
 
 def _point(plan: Plan, i: int, position: int) -> Vector:

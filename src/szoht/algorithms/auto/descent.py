@@ -12,7 +12,8 @@ from szoht.algorithms.auto.moves.perturb import PerturbSupport
 from szoht.algorithms.auto.moves.swap import Swap
 from szoht.algorithms.auto.noise import check_roughness
 from szoht.algorithms.auto.records import NoiseModel, Steps
-from szoht.algorithms.auto.sensing import Gradient, sense
+from szoht.algorithms.auto.sensing.round import Gradient
+from szoht.algorithms.auto.sensing.sense import sense
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.units import equalize_units
 from szoht.types import Vector

@@ -18,6 +18,10 @@ from szoht.types import Indices, Vector
 __all__ = ["Exploration", "Landscape"]
 
 
+UNUSUAL = 10.0
+"""Entries this many times as large as the median one do not count for the unit."""
+
+
 class Landscape(enum.Enum):
     """What restarts around the answer have shown."""
 
@@ -64,10 +68,14 @@ class Exploration:
 
     @property
     def unit(self) -> Vector:
-        """Natural lengths: a quarter of the box, or the size of the incumbent, at least one."""
-        structure = self.context.structure
+        """Natural lengths: a quarter of the box, or the size of the incumbent, at least one.
+
+        An entry much larger than the others may be one that f does not depend on.
+        """
+        structure, sizes = self.context.structure, np.abs(self.incumbent.z)
         width = structure.high - structure.low
-        size = max(1.0, float(np.abs(self.incumbent.z).max()))
+        usual = float(np.median(sizes[sizes > 0])) if sizes.any() else 0.0
+        size = max(1.0, min(float(sizes.max()), UNUSUAL * usual))
         return np.where(np.isfinite(width), 0.25 * np.where(np.isfinite(width), width, 1.0), size)
 
     @property

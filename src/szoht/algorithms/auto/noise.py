@@ -138,14 +138,16 @@ def check_roughness(
 def _with_steps(context: SearchContext, noise: NoiseModel) -> NoiseModel:
     """Add the lengths of differences for the exact regime.
 
-    Along a dense direction the error of a forward difference is sigma / h + c h, least at
-    h = sqrt(sigma / c).
+    The error of a forward difference is sigma / h + c h, least at h = sqrt(sigma / c); an axis has
+    its share of the curvature c of a dense direction.
     """
-    axis = context.policy.axis_step
-    bend = max(abs(noise.curvature), 1e-300)
+    bend, shortest = max(abs(noise.curvature), 1e-300), context.policy.axis_step
+    longest = max(shortest, LONGEST_ROW)
+    axis = min(max(math.sqrt(noise.sigma * context.structure.free.size / bend), shortest), longest)
     # nearly all of the curvature is common to all rows and is taken out
     row = min(max(math.sqrt(noise.sigma / (0.03 * bend)), SHORTEST_ROW), LONGEST_ROW)
     if noise.curvature == 0:
+        axis = shortest
         row = axis / math.sqrt(context.structure.d)
     return replace(noise, axis_step=axis, row_step=row)
 

@@ -14,7 +14,7 @@ from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.restricted.bfgs import Solution
 from szoht.algorithms.auto.samples import part
-from szoht.algorithms.auto.sensing import SensingMemory
+from szoht.algorithms.auto.sensing.round import SensingMemory
 from szoht.algorithms.auto.solver import begin
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.units import find_units

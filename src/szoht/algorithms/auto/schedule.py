@@ -1,6 +1,7 @@
 """Which move next: by turns at first, then by what each has gained per query."""
 
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from szoht.algorithms.auto.exploration import Exploration, Landscape
 from szoht.algorithms.auto.moves.base import ExploringMove
@@ -150,7 +151,9 @@ class MoveSchedule:
             return self._on_support
         if self._search.landscape is Landscape.SMOOTH:
             return self._over_supports + self._on_support
-        return self._on_support + self._over_supports
+        # where variables are many, which ones matters as much as their values
+        pairs = zip_longest(self._on_support, self._over_supports)
+        return tuple(move for pair in pairs for move in pair if move is not None)
 
     @property
     def _is_guided(self) -> bool:

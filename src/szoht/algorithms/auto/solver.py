@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Auto", "begin"]
 
+GROWN_ERROR = 10.0
+"""An error that has grown by this factor along the way may be the shape of f."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(GeneratorAlgorithm):
@@ -106,6 +109,17 @@ def _solve_with_error(context: SearchContext, state: SearchState) -> Steps[Searc
         context.note(farther)
         exact = SearchState(point=farther, noise=assumed_noise(context, farther))
         return (yield from search_supports(context, exact))
+    if ending is Ending.CONVERGED and _has_grown(context, noise):
+        # the shape of f was taken for its error
+        context.explain("values around the answer err more than those of the start: no proof.")
+        context.forget()
+        return replace(state, point=(yield from context.point(point.z)))
     if ending is not Ending.NO_PROGRESS:
         context.outer.ending = ending
     return replace(state, point=point)
+
+
+def _has_grown(context: SearchContext, noise: NoiseModel) -> bool:
+    """Tell whether the error seen at the end is much larger than that of the first values."""
+    evidence = context.outer.evidence
+    return evidence is not None and evidence.noise_level > GROWN_ERROR * noise.sigma

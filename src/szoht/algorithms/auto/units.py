@@ -100,7 +100,7 @@ def equalize_units(context: SearchContext, state: SearchState) -> Steps[SearchSt
     low, middle, high = np.quantile(np.abs(g), [0.1, 0.5, 0.9])
     # what curvature adds to a difference is no slope; it is positive
     sparse = np.mean(g[np.abs(g) <= middle] >= 0) > ONE_SIGN
-    known = state.noise.curvature != 0
+    known = state.noise.curvature != 0 and low > 3 * state.noise.sigma / state.noise.axis_step
     if sparse or not high > UNEQUAL * low or not known or context.left < 2 * free.size:
         return state
     curvatures = yield from axis_curvatures(

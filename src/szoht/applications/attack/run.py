@@ -163,6 +163,7 @@ def attack(
         max_seconds=max_seconds,
         stop=FirstSuccess(objective),
         rng=rng,
+        on_error="stop",  # a classifier that breaks once is to be looked at
         callback=bar,
     )
     objective.counts = getattr(run.algorithm.operator, "contains", objective.counts)
@@ -170,7 +171,7 @@ def attack(
         with bar or nullcontext():
             if bar is not None:
                 bar.expect(run.query_limit)
-            loop(run, Oracle(objective=as_objective(objective)))
+            loop(run, Oracle(objective=as_objective(objective), on_error="stop"))
     # the whole repr would list the bounds of every pixel
     name = method if isinstance(method, str) else type(method).__name__
     return _result(objective, run, layout, prediction=prediction, method=name)

@@ -115,7 +115,7 @@ class SimplexSearch:
 
     def run(self, search: Exploration) -> Steps[None]:
         """Spend one turn."""
-        face = search.face(search.support, 3 * search.slice())
+        face = search.face(search.support, _long_turn(search, 3))
         start = face.local(search.incumbent)
         if self.turns % 2:
             start = yield from _perturbed(search, face, 0.0)
@@ -136,7 +136,7 @@ class DifferentialEvolution:
     def run(self, search: Exploration) -> Steps[None]:
         """Spend one turn."""
         support, generator = search.support, search.context.generator()
-        face, unit = search.face(support, 3 * search.slice()), search.unit[support]
+        face, unit = search.face(support, _long_turn(search, 3)), search.unit[support]
         same = self.support == tuple(support.tolist())
         population = self.population
         if population is None or not same or _has_collapsed(population, unit):
@@ -160,7 +160,7 @@ class CovarianceAdaptation:
     def run(self, search: Exploration) -> Steps[None]:
         """Spend one turn."""
         support, generator = search.support, search.context.generator()
-        face = search.face(support, 4 * search.slice())
+        face = search.face(support, _long_turn(search, 4))
         now, key = self.now, tuple(support.tolist())
         if now is None or key != self.support or now.has_converged:
             self.restarts = self.restarts + 1 if key == self.support else 0
@@ -174,6 +174,11 @@ class CovarianceAdaptation:
             size = first_distribution(center, 1.0).size * 2 ** min((self.restarts + 1) // 2, 5)
             return first_distribution(center + generator.standard_normal(center.size), 1.0, size)
         return first_distribution(center, 10 ** generator.uniform(-2, 0))
+
+
+def _long_turn(search: Exploration, turns: float) -> float:
+    """Return the queries of a turn that must be long; shorter where other supports wait."""
+    return (turns if search.few else 1.5) * search.slice()
 
 
 def _perturbed(search: Exploration, face: Face, largest_power: float) -> Steps[Local]:

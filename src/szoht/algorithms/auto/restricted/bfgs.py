@@ -19,7 +19,7 @@ from szoht.algorithms.auto.restricted.face import Face
 from szoht.algorithms.auto.restricted.goal import ARMIJO, ROUNDING, Goal, Solution
 from szoht.algorithms.auto.restricted.pattern_search import sweep
 from szoht.algorithms.auto.restricted.sqp import minimize_weights
-from szoht.algorithms.auto.sensing import axis_slopes
+from szoht.algorithms.auto.sensing.axis_slopes import axis_slopes
 from szoht.types import Indices, Mask, Vector
 
 __all__ = ["Goal", "Solution", "minimize_in_box", "minimize_on"]

@@ -10,7 +10,7 @@ from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.records import Curvature, EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.restricted.goal import ARMIJO, ROUNDING, Goal, Solution
 from szoht.algorithms.auto.restricted.simplex_model import best_step
-from szoht.algorithms.auto.sensing import axis_slopes
+from szoht.algorithms.auto.sensing.axis_slopes import axis_slopes
 from szoht.types import Indices, Vector
 
 __all__ = ["minimize_weights"]

@@ -1,0 +1,1 @@
+"""Which coordinates matter, and how steep f is along them."""

@@ -1,0 +1,118 @@
+"""A gradient that is not sparse: all axes, or those that a matched filter points out."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from szoht.algorithms.auto.moves.line_probe import line_probe
+from szoht.algorithms.auto.records import Confidence, Slopes, Steps
+from szoht.algorithms.auto.sensing.axis_slopes import axis_slopes
+from szoht.algorithms.auto.sensing.round import (
+    Gradient,
+    MatchedFilter,
+    SensingMemory,
+    SensingRound,
+    weighed,
+)
+from szoht.types import Indices, Vector
+
+__all__ = ["sense_axes", "sense_filtered"]
+
+
+def sense_axes(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]:
+    """Measure all slopes; those along rows that are measured already save some of the axes."""
+    context, point, free = sensing.context, sensing.point, sensing.free
+    values = np.zeros(point.z.size)
+    if sensing.measured.size:
+        yield from _completed(sensing, values)
+    else:
+        first, second = free[::2], free[1::2]
+        values[first] = yield from axis_slopes(context, point, first, sensing.noise)
+        if second.size:
+            yield from line_probe(context, point, values)
+            values[second] = yield from axis_slopes(context, point, second, sensing.noise)
+    yield from line_probe(context, point, values)
+    candidates = context.structure.head(values, 2 * context.structure.size, sensing.support)
+    context.explain(f"{sensing.cost} queries: slopes along all {free.size} axes.")
+    outside = context.structure.promise(values)
+    outside[sensing.support] = 0.0
+    slopes = Slopes(values, candidates, Confidence.EXACT, sensing.cost)
+    sensing.step = sensing.noise.axis_step
+    memory = sensing.memory
+    return weighed(sensing, slopes, memory, float(outside.max(initial=0.0)))
+
+
+def _completed(sensing: SensingRound, values: Vector) -> Steps[None]:
+    """Measure along the axes that stand out, and work the others out of what is measured.
+
+    With the slopes of some coordinates known, the measurements are linear equations for the
+    others. They outnumber the unknowns, so they also show whether they agree (f may be
+    undefined along some of them); if not, the remaining axes are measured as well.
+    """
+    context, point, measured = sensing.context, sensing.point, sensing.measured
+    seen = np.abs(measured.correlate(measured.centered))[sensing.free]
+    seen[np.isin(sensing.free, sensing.support)] = np.inf
+    order = np.argsort(seen, kind="stable")
+    # fewer unknowns than equations, which are then well posed
+    rest, known = (
+        sensing.free[np.sort(part)] for part in np.split(order, [int(0.8 * measured.size)])
+    )
+    values[known] = yield from axis_slopes(context, point, known, sensing.noise)
+    common = sensing.noise.curvature * sensing.step * measured.common
+    y = measured.slopes - common - measured.columns(known) @ values[known]
+    columns = measured.columns(rest)
+    values[rest] = np.linalg.lstsq(columns, y, rcond=None)[0]
+    if not np.linalg.norm(y - columns @ values[rest]) <= 1e-2 * np.linalg.norm(y):
+        values[rest] = yield from axis_slopes(context, point, rest, sensing.noise)
+
+
+def sense_filtered(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]:
+    """Measure the coordinates that a matched filter points out, twice.
+
+    What those in front explain is taken out of the measurements, which makes the others clearer.
+    """
+    context, point, structure = sensing.context, sensing.point, sensing.structure
+    known, slopes = sensing.support, np.empty(0)
+    if known.size:
+        slopes = yield from axis_slopes(context, point, known, sensing.noise)
+    for _ in range(2):
+        estimate = _match(sensing, known, slopes).slopes
+        front = structure.head(estimate, 2 * structure.size, known)
+        more = yield from axis_slopes(context, point, front, sensing.noise)
+        known, slopes = np.append(known, front), np.append(slopes, more)
+    matched = _match(sensing, known, slopes)
+    values = matched.slopes
+    values[known] = slopes
+    candidates = structure.head(values, 2 * structure.size, sensing.support)
+    context.explain(
+        f"{sensing.cost} queries: the gradient is not sparse; the {candidates.size} coordinates "
+        "that stand out most are tried."
+    )
+    result = Slopes(values, candidates, Confidence.FILTERED, sensing.cost)
+    memory = replace(sensing.memory, gradient=Gradient.FILTERED, matched=matched)
+    gained = abs(context.first_value - point.value)
+    promised = float(sensing.measured.slopes.std()) * max(1.0, float(np.abs(point.z).max()))
+    return result, replace(memory, scale=max(memory.scale, promised, gained))
+
+
+def _match(sensing: SensingRound, known: Indices, slopes: Vector) -> MatchedFilter:
+    """Add what a matched filter sees to what earlier ones saw.
+
+    ``(1/m) sum_i y_i u_i`` is an unbiased estimate of the gradient with noise ``|g| / sqrt(m)`` per
+    coordinate; what the ``known`` coordinates contribute is taken out first.
+    """
+    measured = sensing.measured
+    y, common = measured.slopes, measured.common
+    if known.size:
+        y = y - measured.columns(known) @ slopes
+    y = y - (common @ y) / float(common @ common) * common
+    noise = max(float(np.linalg.norm(y)) / y.size, float(np.finfo(float).tiny) ** 0.25)
+    seen = measured.correlate(y) / y.size
+    seen[known] += slopes
+    weight, before = noise**-2, sensing.memory.matched
+    if before is None:
+        return MatchedFilter(weighted=seen * weight, weight=weight)
+    share = sensing.policy.filter_memory
+    return MatchedFilter(
+        weighted=seen * weight + share * before.weighted, weight=weight + share * before.weight
+    )

@@ -1,0 +1,184 @@
+"""One sensing round: what it has measured, and what rounds hand on to each other."""
+
+import enum
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.records import Confidence, EvaluatedPoint, NoiseModel, Slopes, Steps
+from szoht.estimators.sensing import (
+    Measurements,
+    Recovery,
+    RowSlice,
+)
+from szoht.types import Indices, Vector
+
+__all__ = [
+    "Gradient",
+    "MatchedFilter",
+    "SensingMemory",
+    "SensingRound",
+    "compared",
+    "flat_slopes",
+    "recovered",
+    "weighed",
+]
+
+ROUNDING = float(np.finfo(np.float64).eps)
+
+
+class Gradient(enum.Enum):
+    """What earlier rounds have shown the gradient to be."""
+
+    SPARSE = "few coordinates explain it, or nothing is known"
+    DENSE = "not sparse, and all axes are affordable"
+    FILTERED = "not sparse, and all axes are too many"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MatchedFilter:
+    """Estimated slopes of all coordinates, averaged over rounds by their precision."""
+
+    weighted: Vector
+    weight: float
+
+    @property
+    def slopes(self) -> Vector:
+        """The average."""
+        return np.asarray(self.weighted / self.weight)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SensingMemory:
+    """What sensing rounds hand on to each other: ``scale`` is the most that slopes promised."""
+
+    gradient: Gradient = Gradient.SPARSE
+    matched: MatchedFilter | None = None
+    scale: float = 0.0
+    even: bool = False
+
+
+class SensingRound:
+    """One sensing round: its base point, rows and measurements."""
+
+    def __init__(
+        self,
+        context: SearchContext,
+        point: EvaluatedPoint,
+        noise: NoiseModel,
+        memory: SensingMemory,
+        softness: float,
+    ) -> None:
+        self.context, self.point, self.memory = context, point, memory
+        self.softness = softness
+        self.structure, self.policy = context.structure, context.policy
+        self.noise = self.structure.along_rows(noise)
+        self.free = self.structure.free
+        self.support = self.structure.active(point.z)
+        # rows go this far both ways from a base inside the bounds
+        self.longest = self.structure.longest_row
+        self.step = min(self.noise.row_step, self.longest)
+        self.base: EvaluatedPoint | None = None
+        self.start = context.spent
+        self.signs = self.structure.rows(context.key(), self.free)
+        self.signs_used = 0
+        self.measured = Measurements()
+        self.look = self.structure.look
+        k = self.structure.degrees_of_freedom
+        self.unstructured = k * (1 + math.log(max(self.free.size / k, 1)))
+
+    def restrict(self, free: Indices) -> None:
+        """Leave all other coordinates alone in this round."""
+        self.free = free
+        self.signs = self.structure.rows(self.context.key(), free)
+
+    @property
+    def cost(self) -> int:
+        """What the round has cost so far, in queries."""
+        return self.context.spent - self.start
+
+    @property
+    def rounding(self) -> float:
+        """What rounding adds to one value."""
+        return ROUNDING * max(abs(self.point.value), float(np.finfo(float).tiny))
+
+    @property
+    def slope_noise(self) -> float:
+        """Standard deviation of a measured slope: rounding, and curvature that is not common."""
+        return 3 * self.rounding / self.step + 0.1 * abs(self.noise.curvature) * self.step
+
+    def slopes(self, rows: RowSlice) -> Steps[Vector]:
+        """Measure slopes along rows, from a base from which they stay inside the bounds."""
+        if self.base is None:
+            z = self.structure.base(self.point.z, self.step)
+            moved = z is not self.point.z and not np.array_equal(z, self.point.z)
+            self.base = (
+                EvaluatedPoint(z, (yield from self.context.value(z))) if moved else self.point
+            )
+        changes = yield from self.context.differences(self.base, rows, self.step)
+        return changes / self.step
+
+    def more_signs(self, count: int) -> Steps[None]:
+        """Add rows of signs to the measurements."""
+        while count > 0:
+            if self.signs_used >= self.signs.available:
+                self.signs = self.structure.rows(self.context.key(), self.free)
+                self.signs_used = 0
+            some = min(count, self.signs.available - self.signs_used)
+            rows = RowSlice(rows=self.signs, start=self.signs_used, count=some)
+            self.measured = self.measured.more(rows, (yield from self.slopes(rows)))
+            self.signs_used += some
+            count -= some
+
+    def lengthen(self) -> Steps[bool]:
+        """Measure again over longer differences; tell whether that showed a slope."""
+        self.step = min(max(self.policy.flat_step, 10 * self.step), self.longest)
+        self.base = None
+        count = self.measured.size
+        self.measured, self.signs_used = Measurements(), 0
+        yield from self.more_signs(count)
+        return not self.vanishes
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether all slopes so far are no larger than rounding."""
+        largest = float(np.abs(self.measured.slopes).max(initial=0.0))
+        return largest * self.step <= 30 * self.rounding
+
+
+def recovered(sensing: SensingRound, recovery: Recovery) -> Slopes:
+    """Return slopes that sparse recovery has found."""
+    values, candidates = sensing.structure.slopes(sensing.point.z, recovery)
+    return Slopes(values, candidates, Confidence.RECOVERED, sensing.cost)
+
+
+def compared(sensing: SensingRound, slopes: Slopes) -> tuple[Slopes, SensingMemory]:
+    """Compare recovered slopes with the largest that were seen."""
+    memory = replace(sensing.memory, gradient=Gradient.SPARSE)
+    size = float(np.linalg.norm(slopes.values[slopes.candidates]))
+    return weighed(sensing, slopes, memory, size)
+
+
+def weighed(
+    sensing: SensingRound, slopes: Slopes, memory: SensingMemory, slope: float
+) -> tuple[Slopes, SensingMemory]:
+    """Call slopes flat that promise next to nothing of what slopes have promised before."""
+    promised = slope * max(1.0, float(np.abs(sensing.point.z).max()))
+    gained = abs(sensing.context.first_value - sensing.point.value)
+    memory = replace(memory, scale=max(memory.scale, promised, gained))
+    worthless = 0.5 * sensing.softness * slope**2 <= 0.1 * sensing.policy.gain_counted * gained
+    tiny = promised <= 1e-7 * memory.scale or slope * sensing.step <= 30 * sensing.rounding
+    if worthless or tiny:
+        slopes = replace(slopes, confidence=Confidence.FLAT)
+        sensing.context.explain(f"{slopes.cost} queries: all slopes vanish.")
+    return slopes, memory
+
+
+def flat_slopes(sensing: SensingRound) -> tuple[Slopes, SensingMemory]:
+    """Return that there are no slopes."""
+    nothing = np.zeros(sensing.point.z.size)
+    sensing.context.explain(f"{sensing.cost} queries: slopes vanish, or f is even here.")
+    none = np.empty(0, dtype=np.intp)
+    return Slopes(nothing, none, Confidence.FLAT, sensing.cost), sensing.memory

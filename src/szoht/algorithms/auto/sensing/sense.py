@@ -1,0 +1,108 @@
+"""Which coordinates matter: by Prony's method, by matching pursuit, by a matched filter, or all.
+
+A sensing round measures slopes along dense rows from a base point inside the bounds, and stops
+as soon as few coordinates explain them. If none do, the gradient is dense, and either all axes
+are measured or those that a matched filter points out.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Slopes, Steps
+from szoht.algorithms.auto.sensing.dense import sense_axes, sense_filtered
+from szoht.algorithms.auto.sensing.round import (
+    Gradient,
+    SensingMemory,
+    SensingRound,
+    compared,
+    flat_slopes,
+)
+from szoht.algorithms.auto.sensing.sparse import (
+    sense_by_prony,
+    sense_by_pursuit,
+    sense_few_signs,
+    sense_few_waves,
+)
+from szoht.estimators.sensing import (
+    RowSlice,
+)
+
+__all__ = ["sense"]
+
+
+def sense(  # noqa: C901, PLR0911  (one decision after the other)
+    context: SearchContext,
+    point: EvaluatedPoint,
+    noise: NoiseModel,
+    memory: SensingMemory,
+    *,
+    stalled: int,
+    softness: float = math.inf,
+) -> Steps[tuple[Slopes, SensingMemory]]:
+    """Find coordinates to try; ``stalled`` rounds before have gained nothing.
+
+    ``softness`` is the largest entry of the inverse Hessian: a slope g promises a gain of
+    ``softness g^2 / 2`` at most, and slopes that promise next to nothing count as flat.
+    """
+    sensing = SensingRound(context, point, noise, memory, softness)
+    policy, n = context.policy, sensing.free.size
+    most = math.ceil(policy.rows_filter * sensing.look * 2**stalled)
+    affordable = n <= policy.dense_factor * max(most, policy.rows_filter * sensing.unstructured)
+    few_axes = policy.axes_factor * policy.rows_first * sensing.look >= n
+    if not context.is_small and (
+        few_axes
+        or (stalled > 0 and most >= n)
+        or (affordable and memory.gradient is Gradient.DENSE)
+    ):
+        return (yield from sense_axes(sensing))
+    if memory.gradient is Gradient.FILTERED:
+        yield from sensing.more_signs(most)
+        return (yield from sense_filtered(sensing))
+    if context.is_small:
+        few = sense_few_waves if sensing.structure.waves else sense_few_signs
+        return (yield from few(sensing))
+    yield from sensing.more_signs(policy.checks)
+    if sensing.vanishes and not (yield from sensing.lengthen()):
+        return flat_slopes(sensing)
+    if _is_worthless(sensing):
+        return flat_slopes(sensing)
+    if (yield from _is_even(sensing)):
+        return flat_slopes(sensing)
+    found = (yield from sense_by_prony(sensing)) if sensing.structure.waves else None
+    if found is None:
+        enough = policy.rows_most * sensing.look
+        found = yield from sense_by_pursuit(sensing, min(enough, n / 2) if affordable else enough)
+    if found is not None:
+        return compared(sensing, found)
+    if affordable:
+        sensing.memory = replace(memory, gradient=Gradient.DENSE)
+        return (yield from sense_axes(sensing))
+    yield from sensing.more_signs(most - sensing.measured.size)
+    return (yield from sense_filtered(sensing))
+
+
+def _is_worthless(sensing: SensingRound) -> bool:
+    """Tell whether the first rows show slopes so small that they promise next to nothing."""
+    common = sensing.noise.curvature * sensing.step
+    slope = 3 * float(np.sqrt(np.mean((sensing.measured.slopes - common) ** 2)))
+    gained = abs(sensing.context.first_value - sensing.point.value)
+    gain = 0.5 * sensing.softness * slope**2
+    return gain <= 0.1 * sensing.policy.gain_counted * gained
+
+
+def _is_even(sensing: SensingRound) -> Steps[bool]:
+    """Tell whether f rises or falls alike both ways: then slopes say nothing, as in |x|.
+
+    All signs then give the same slope; one probe the other way tells.
+    """
+    y = sensing.measured.slopes
+    common = sensing.noise.curvature * sensing.step
+    if not np.ptp(y) <= 1e-3 * abs(y[0]) or abs(y[0]) <= 10 * abs(common):
+        return False
+    assert sensing.base is not None, "rows were measured from it"  # noqa: S101
+    rows = RowSlice(rows=sensing.signs, start=0, count=1)
+    (back,) = yield from sensing.context.differences(sensing.base, rows, -sensing.step)
+    return bool(abs(back / sensing.step - y[0]) <= 0.1 * abs(y[0]))
