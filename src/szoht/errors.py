@@ -16,6 +16,7 @@ __all__ = [
     "EvaluationError",
     "ExecutorError",
     "IdleWorkersWarning",
+    "KnownPointWarning",
     "MissingExtraError",
     "NonFiniteError",
     "ParameterError",
@@ -139,6 +140,10 @@ class DataWarning(SzohtWarning):
 
 class IdleWorkersWarning(SzohtWarning):
     """A vectorized function gets all points in one call, so that one worker does all the work."""
+
+
+class KnownPointWarning(SzohtWarning):
+    """Known evaluations were left out, or contradict what was measured."""
 
 
 class RoundingWarning(SzohtWarning):

@@ -134,7 +134,7 @@ class Faults:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Progress:
-    """An immutable view of a run, passed to callbacks and stop rules after each iteration.
+    """An immutable view of a run, passed to callbacks and stop rules.
 
     ``x`` is the newest iterate, which may not have been measured yet; ``value`` is the value of the
     newest one that was; ``best`` is the best of those. All are in the user's numbers, and with
@@ -214,8 +214,8 @@ class Result:
         of yours, and ``fun`` is finite; a spent limit is no success, as in SciPy. Why it ended;
         the same in words.
     history
-        A dict of columns, one row per iteration and one more if queries were spent after the
-        last of them: ``pandas.DataFrame(result.history)``.
+        A dict of columns, one row per iteration, of the default method one per plan, and one more
+        if queries were spent after the last of them: ``pandas.DataFrame(result.history)``.
     failure
         The evaluation that ended the run, if one did.
     faults

@@ -2,46 +2,19 @@
 
 import csv
 import html
-import json
 import re
-import shutil
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 
+from browser import browse, look_at, needs_browser
 from paper import fakes
 from szoht.paper import Claim, Curve, Job, Results, Scale, Verdict, evaluate_claim, reproduce
 from szoht.paper.report import write_report
 from szoht.paper.reproduce import ExperimentResult
 from szoht.reporting.figures import inline_svg
 from szoht.reporting.theory_figures import contraction_figure
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-
-PROBE = """
-<script>
-  const seen = [...document.querySelectorAll("figure svg")].map(svg => {
-    const box = svg.getBoundingClientRect();
-    const drawn = [...svg.querySelectorAll("path, image, use")].filter(part => {
-      const inner = part.getBoundingClientRect();
-      return inner.width + inner.height > 0;
-    });
-    return {name: svg.id, width: box.width, height: box.height, drawn: drawn.length};
-  });
-  const table = document.querySelector("table"), button = table.querySelector("th button");
-  const first = () => [...table.tBodies[0].rows].map(row => row.cells[0].textContent);
-  const before = first();
-  button.click();
-  const up = first();
-  button.click();
-  const ids = [...document.querySelectorAll("[id]")].map(part => part.id);
-  const twice = ids.filter((id, place) => ids.indexOf(id) !== place);
-  const result = {seen, before, up, down: first(), twice, wide: document.body.scrollWidth};
-  document.body.dataset.probe = JSON.stringify(result);
-</script>
-"""
 
 
 @pytest.fixture(scope="module")
@@ -166,18 +139,10 @@ def test_seeds_are_what_is_asked_for(tmp_path):
     assert np.array_equal(list(Scale().runs(quick=1, full=5)), range(5))
 
 
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
-
-
 @needs_browser
 def test_in_a_browser(report, tmp_path):
     """Figures show, tables sort, ids are unique, and no request leaves the page."""
-    copy = report.path.parent / "probed.html"  # the same page, and a script that looks at it
-    copy.write_text(report.path.read_text().replace("</body>", PROBE + "</body>"))
-    dom, asked = browse(copy, tmp_path)
-    found = re.search(r'data-probe="([^"]+)"', dom)
-    assert found, dom[:500]
-    probe = json.loads(html.unescape(found.group(1)))
+    probe, asked = look_at(report.path, tmp_path)
     assert {one["name"] for one in probe["seen"]} == {"rho-gamma-contraction", "projection-sphere"}
     for one in probe["seen"]:
         assert one["width"] > 300, one
@@ -195,39 +160,3 @@ def test_a_request_would_be_noticed(tmp_path):
     page = tmp_path / "page.html"
     page.write_text('<html><body><img src="http://nowhere.invalid/a.png"></body></html>')
     assert browse(page, tmp_path)[1] == ["http://nowhere.invalid/a.png"]
-
-
-def browse(page, folder):
-    """Return the page as the browser has it, and the addresses that it asked for."""
-    log = folder / "requests.json"
-    flags = [
-        "headless",
-        "no-sandbox",
-        "disable-gpu",
-        "disable-dev-shm-usage",
-        "disable-background-networking",
-        "disable-component-update",
-        "disable-default-apps",
-        "disable-sync",
-        "no-first-run",
-        "dump-dom",
-    ]
-    command = [
-        str(CHROMIUM),
-        *(f"--{flag}" for flag in flags),
-        "--host-resolver-rules=MAP * ~NOTFOUND",
-        "--window-size=1200,900",
-        f"--user-data-dir={folder / 'profile'}",
-        f"--log-net-log={log}",
-        page.as_uri(),
-    ]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    text = log.read_text()
-    try:
-        events = json.loads(text)["events"]
-    except ValueError:  # cut short when the browser left before closing it
-        events = json.loads(text.rstrip(",\n ") + "]}")["events"]
-    asked = [event["params"] for event in events if "initiator" in event.get("params", {})]
-    # what the browser asks for on its own account has no origin
-    urls = {one["url"] for one in asked if one["initiator"] != "not an origin"}
-    return run.stdout, sorted(url for url in urls if not url.startswith(("file:", "data:")))

@@ -200,3 +200,20 @@ def test_every_callback_is_called_whatever_the_first_wishes():
     )
     assert result.status is Status.CALLBACK
     assert len(seen) == 1
+
+
+def test_the_default_tells_of_every_plan_and_first_of_the_start():
+    seen, monitored = [], []
+
+    def monitor(x):
+        monitored.append(x)
+        return quadratic(x)
+
+    result = minimize(quadratic, np.zeros(40), k=2, rng=0, callback=seen.append, monitor=monitor)
+    history = result.history
+    assert (history["queries"][0], history["best"][0]) == (1, quadratic(np.zeros(40)))
+    assert history["queries"].tolist() == [progress.queries for progress in seen]
+    assert len(seen) > 2 * result.nit
+    assert (np.diff(history["queries"]) > 0).all()
+    assert history["monitor"].tolist() == [quadratic(progress.x) for progress in seen]
+    assert len(monitored) <= result.nit + 1

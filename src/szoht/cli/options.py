@@ -5,8 +5,10 @@ import csv
 import importlib
 import io
 import json
+import logging
 import math
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +18,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import typer
+from rich.console import Console
 
 from szoht import algorithms
 from szoht.core.changes import Change
@@ -24,6 +27,7 @@ from szoht.errors import ParameterError, SzohtError
 from szoht.executors import Threads
 from szoht.reporting.text import printable
 from szoht.result import Result, Status
+from szoht.run.log import LOGGER
 from szoht.types import Vector
 
 __all__ = [
@@ -56,6 +60,7 @@ __all__ = [
     "print_result",
     "read_vector",
     "result_to_json",
+    "showing_progress",
     "write_or_print",
 ]
 
@@ -91,7 +96,13 @@ Target: TypeAlias = Annotated[
 Seed: TypeAlias = Annotated[
     int | None, typer.Option("--seed", help="Random seed; the same seed gives the same run.")
 ]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")]
+Quiet: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        help="Show no progress: no bar on a terminal, and elsewhere no lines on standard error.",
+    ),
+]
 ChangesFile: TypeAlias = Annotated[
     Path | None,
     typer.Option("--changes", help="Write the changed variables to this CSV file."),
@@ -155,6 +166,26 @@ def cli_errors() -> Iterator[None]:
         raise typer.BadParameter(str(error)) from error
     except MemoryError as error:
         raise typer.BadParameter(f"there is not enough memory. {error}".strip()) from error
+
+
+@contextmanager
+def showing_progress(*, quiet: bool) -> Iterator[bool]:
+    """Yield whether a live bar can be shown; if not, write the log to standard error instead."""
+    console = Console()
+    bar = console.is_terminal and not console.is_dumb_terminal
+    if quiet or bar:
+        yield bar and not quiet
+        return
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
+    level = LOGGER.level
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(logging.INFO)
+    try:
+        yield False
+    finally:
+        LOGGER.removeHandler(handler)
+        LOGGER.setLevel(level)
 
 
 @contextmanager
@@ -231,8 +262,18 @@ def write_or_print(path: Path, text: str) -> None:
         raise
 
 
-def print_result(result: Result, output: Path | None, changes: Path | None = None) -> None:
-    """Print a result, write it to the files given, and set the exit status."""
+def print_result(
+    result: Result,
+    output: Path | None,
+    changes: Path | None = None,
+    *,
+    store: Path | None = None,
+    function: str | None = None,
+) -> None:
+    """Print a result, write it to the files given, and set the exit status.
+
+    After an interruption, say how to continue: with ``function`` if resuming needs it.
+    """
     echo(str(result))
     if result.variables is not None:
         echo(f"\n{result.changes}")
@@ -243,7 +284,19 @@ def print_result(result: Result, output: Path | None, changes: Path | None = Non
     if result.failure is not None:
         raise typer.Exit(code=1)
     if result.status is Status.INTERRUPTED:
+        echo(_after_interruption(result, store, function), err=True)
         raise typer.Exit(code=EXIT_INTERRUPTED)
+
+
+def _after_interruption(result: Result, store: Path | None, function: str | None) -> str:
+    if store is None or result.run is None:
+        return (
+            f"Interrupted. Nothing was stored: all but the result above of {result.nfev:,} queries "
+            "is lost. With --store FILE a run can be resumed."
+        )
+    named = () if function is None else ("--function", function)
+    command = shlex.join(("szoht", "resume", str(store), result.run, *named))
+    return f"Interrupted. Every value is stored; to continue: {command}"
 
 
 def changes_to_csv(result: Result) -> str:

@@ -39,7 +39,11 @@ def resume(
     with options.cli_errors():
         if output is not None:
             options.check_output("output", output)
-        with Store(store, create=False) as file, options.cwd_on_path():
+        with (
+            Store(store, create=False) as file,
+            options.cwd_on_path(),
+            options.showing_progress(quiet=quiet) as bar,
+        ):
             name = file.find(run)
             source = file.spec(name).source
             if function is None and isinstance(source, Program):
@@ -52,6 +56,6 @@ def resume(
                 max_seconds=seconds,
                 target=target,
                 **options.executor_kwargs(workers, retries, program=isinstance(source, Program)),
-                progress=not quiet,
+                progress=bar,
             )
-        options.print_result(result, output)
+        options.print_result(result, output, store=store, function=function)

@@ -63,8 +63,24 @@ def _row(summary: RunSummary) -> tuple[str, ...]:
         "" if summary.k is None else str(summary.k),
         f"{summary.queries:,}",
         "" if summary.best is None else f"{summary.best:.4g}",
-        summary.status,
+        f"RUNNING {_time(summary.seconds)}" if summary.status == "RUNNING" else summary.status,
     )
+
+
+def _time(seconds: float) -> str:
+    """Return a time in few characters.
+
+    >>> _time(0.25), _time(75), _time(9000), _time(200_000)
+    ('0.25s', '1m15s', '2h30m', '2d07h')
+    """
+    if seconds < 60:  # noqa: PLR2004
+        return f"{seconds:.2g}s"
+    minutes, second = divmod(int(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    if days:
+        return f"{days}d{hour:02}h"
+    return f"{hour}h{minute:02}m" if hour else f"{minute}m{second:02}s"
 
 
 def _short_name(algorithm: str) -> str:

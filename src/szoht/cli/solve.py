@@ -71,6 +71,14 @@ def solve(
     store: Annotated[
         Path | None, typer.Option("--store", help="Store the run in this file; see szoht resume.")
     ] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            "--known",
+            help="Known evaluations, the best of which may be the start: a CSV file with a column "
+            "for each variable and one called value, or a run store.",
+        ),
+    ] = None,
     quiet: options.Quiet = False,
     output: options.Output = None,
     changes: options.ChangesFile = None,
@@ -96,26 +104,28 @@ def solve(
             output=cast(Format, output_format),
             timeout=timeout,
         )
-        result = minimize(
-            _objective(function, program or None),
-            problem.start,
-            **problem.keywords,
-            maximize=maximize,
-            x_as="dict" if named else "array",
-            k=k,
-            method=method,
-            options=options.parse_options(option),
-            max_queries=budget,
-            max_seconds=seconds,
-            target=target,
-            rng=seed,
-            vectorized=vectorized,
-            on_error=cast(OnError | None, on_error),
-            **options.executor_kwargs(workers, retries, program=bool(program)),
-            progress=not quiet,
-            store=store,
-        )
-        options.print_result(result, output, changes)
+        with options.showing_progress(quiet=quiet) as bar:
+            result = minimize(
+                _objective(function, program or None),
+                problem.start,
+                **problem.keywords,
+                maximize=maximize,
+                x_as="dict" if named else "array",
+                k=k,
+                method=method,
+                options=options.parse_options(option),
+                max_queries=budget,
+                max_seconds=seconds,
+                target=target,
+                rng=seed,
+                vectorized=vectorized,
+                on_error=cast(OnError | None, on_error),
+                **options.executor_kwargs(workers, retries, program=bool(program)),
+                progress=bar,
+                store=store,
+                known=known,
+            )
+        options.print_result(result, output, changes, store=store)
 
 
 def _objective(function: str | None, program: Program | None) -> Callable[..., Any]:

@@ -1,5 +1,6 @@
 """A self-contained HTML page: inline figures, sortable tables, no network requests."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -63,6 +64,8 @@ class Page:
     title: str
     subtitle: str
     sections: Sequence[Section]
+    refresh_seconds: float | None = None
+    """After which the browser loads the page again, if it is still being written."""
 
     def html(self) -> str:
         """Return the text of the page."""
@@ -78,6 +81,9 @@ class Page:
             script=_SCRIPT,
             contents=entries,
             body=body,
+            refresh=""
+            if self.refresh_seconds is None
+            else f'<meta http-equiv="refresh" content="{math.ceil(self.refresh_seconds)}">\n',
         )
 
 
@@ -127,7 +133,7 @@ _FRAME = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy"
  content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
-<title>{title}</title>
+{refresh}<title>{title}</title>
 <style>{style}</style>
 </head>
 <body>

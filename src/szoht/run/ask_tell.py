@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from szoht.algorithms.generator import GeneratorAlgorithm
 from szoht.core.algorithm import Algorithm, Measured, State
 from szoht.core.changes import Effect
 from szoht.core.clock import Clock
@@ -30,6 +31,7 @@ from szoht.run.callbacks import Callback, Recorder, as_callbacks, call_all
 from szoht.run.config import RunConfig
 from szoht.run.effects import MEASURED_AFTER, EffectMeasurement, EvaluationArchive
 from szoht.run.failures import count_failures, finite_only, first_failure
+from szoht.run.known import Known, KnownCheck
 from szoht.run.problem import Bounds, Start, VariableOptions
 from szoht.run.rounding import RoundingCheck
 from szoht.run.start import feasible_start
@@ -50,7 +52,7 @@ class AskTell:
     ----------
     x0, k, constraint, method, options, rng, on_error, callback, monitor
         As in `minimize`.
-    reference, bounds, unit, integer, names, maximize
+    reference, bounds, unit, integer, names, maximize, known
         As in `minimize`: points, values and results are in the user's numbers.
     max_queries, max_iterations, max_seconds, target, stop
         As in `minimize`.
@@ -93,6 +95,7 @@ class AskTell:
         n_samples: int | None = None,
         stochastic: bool = False,
         on_error: OnError | None = None,
+        known: Known = None,
         callback: Callback | Iterable[Callback] | None = None,
         monitor: Callable[[Vector], float] | None = None,
     ) -> None:
@@ -118,6 +121,7 @@ class AskTell:
                 n_samples=n_samples,
                 stochastic=stochastic,
                 on_error=on_error,
+                known=known,
             ),
             callback,
             monitor,
@@ -167,6 +171,17 @@ class AskTell:
         self._rule = config.rule(self._plan.cost)
         self._check = self._rule.begin()
         self._needed = self._cost_with_reserve(self._plan)
+        self._known_check: KnownCheck | None = None
+        self._reasons: tuple[str, ...] = ()
+        if config.known is not None:
+            self._known_check = KnownCheck(
+                start=start,
+                known=config.known,
+                sample=self._plan.queries[0].sample,
+                maximize=config.maximize,
+            )
+            self._plan = self._known_check.plan
+            self._needed += self._plan.cost
         if not self._rule.affords(self.progress, self._needed):
             raise BudgetError(
                 f"`max_queries` must pay for one plan of the algorithm, {self._needed} queries; "
@@ -259,6 +274,13 @@ class AskTell:
             answers = finite_only(answers)
         if self._archive is not None:
             self._archive.add(plan, answers)
+        if self._known_check is not None:
+            self._begin_at_best(self._known_check, answers)
+        else:
+            self._continue(plan, answers)
+
+    def _continue(self, plan: Plan, answers: Sequence[Answer]) -> None:
+        """Tell the algorithm and the callbacks, and decide what comes next."""
         answers = self._view.answers(answers)
         iteration = self._state.iteration
         try:
@@ -274,10 +296,28 @@ class AskTell:
         requested = None
         try:
             self._rounding.warn_if_radius_too_small(self._state)
-            moved = self._state.iteration > iteration or self._final_measurement_status is not None
-            requested = Status.CALLBACK if moved and self._notify() else None
+            tells = (
+                self._state.iteration > iteration
+                or self._final_measurement_status is not None
+                or isinstance(self.algorithm, GeneratorAlgorithm)  # an iteration is many plans
+            )
+            requested = Status.CALLBACK if tells and self._notify() else None
         finally:  # after a callback that raises, the run can continue
             self._advance(requested)
+
+    def _begin_at_best(self, check: KnownCheck, answers: Sequence[Answer]) -> None:
+        """Begin at x0 or at the known point, whose value may be all that the first plan asks."""
+        self._known_check = None
+        chosen = check.choose(answers)
+        self._reasons = (chosen.reason,)
+        self._state = self.algorithm.init(chosen.x, seed=self.seed, n_samples=self.config.n_samples)
+        plan = self.algorithm.ask(self._state)
+        first = plan.queries[0]
+        same = plan.n_points == 1 and check.sample is None and np.array_equal(first.base, chosen.x)
+        if same and not first.gradient:
+            self._continue(plan, [chosen.answer])
+        else:
+            self._advance(None)
 
     def fail(self, failure: Failure, *, spent: int) -> None:
         """End the run because a point could not be evaluated; ``spent`` points were."""
@@ -321,7 +361,7 @@ class AskTell:
             method=self.config.method,
             history=self._recorder.history,
             failure=self._failure,
-            explain=view.explain(self._state.explanation),
+            explain=(*self._reasons, *view.explain(self._state.explanation)),
             path=view.path(self._state.path, solution, x),
             measured=solution.exact,
             fun_error=solution.error,

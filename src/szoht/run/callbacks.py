@@ -1,4 +1,4 @@
-"""Callbacks: `Recorder` and `ProgressBar`."""
+"""Callbacks: `Recorder`, `ProgressBar`, and the log."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -8,19 +8,36 @@ import numpy as np
 from szoht.core.variables import Variables
 from szoht.errors import MissingExtraError, ParameterTypeError
 from szoht.result import Progress
+from szoht.run.log import RunLog
 from szoht.types import Indices, Vector
 
 if TYPE_CHECKING:
     import rich.progress
 
-__all__ = ["Callback", "ProgressBar", "Recorder", "as_callbacks", "call_all", "prepare_callbacks"]
+__all__ = [
+    "Callback",
+    "Display",
+    "ProgressBar",
+    "Recorder",
+    "as_callbacks",
+    "call_all",
+    "prepare_callbacks",
+]
 
 Callback: TypeAlias = Callable[[Progress], object]
-"""Called after each iteration; returning True or raising StopIteration ends the run."""
+"""Called with the progress of a run; returning True or raising StopIteration ends it."""
+
+Display: TypeAlias = "ProgressBar | RunLog"
+"""A callback that is told the budget, and lives as long as the run is evaluated."""
+
+COLUMNS = (
+    *("iteration", "queries", "value", "best", "support_size", "entered", "left"),
+    *("failures", "seconds"),
+)
 
 
 class Recorder:
-    """Keeps one row per iteration, as columns.
+    """Keeps one row per call, as columns.
 
     Columns: ``iteration``, ``queries``, ``value`` (of the newest measured iterate), ``best``,
     ``support_size``, ``entered`` and ``left`` (coordinates that joined or quit the support),
@@ -31,7 +48,8 @@ class Recorder:
     x0 : array of shape (d,)
         Where the run starts; support changes are counted from there.
     monitor : callable, optional
-        ``monitor(x) -> float``, the true objective for instance; neither counted nor timed.
+        ``monitor(x) -> float``, the true objective for instance, called for each new iterate;
+        neither counted nor timed.
     variables : Variables, optional
         The support is then what they have changed; ``x0`` is in the solver's numbers.
     """
@@ -49,35 +67,45 @@ class Recorder:
             np.flatnonzero(x0) if variables is None else variables.changed(variables.to_x(x0))
         )
         self._monitor = monitor
-        self._rows: list[dict[str, Any]] = []
+        self._monitored = np.nan
+        self._iteration = -1
+        self._x: Vector | None = None
+        self._rows: list[tuple[Any, ...]] = []
 
     def __call__(self, progress: Progress) -> None:
         """Keep one row."""
-        support = progress.support
-        row = {
-            "iteration": progress.iteration,
-            "queries": progress.queries,
-            "value": progress.value,
-            "best": progress.best_value,
-            "support_size": support.size,
-            "entered": _difference(support, self._support),
-            "left": _difference(self._support, support),
-            "failures": progress.counts.failures,
-            "seconds": progress.seconds,
-        }
-        if self._monitor is not None:
-            row["monitor"] = float(self._monitor(progress.x))
-        self._support = support
-        self._rows.append(row)
+        before = self._support
+        if progress.iteration != self._iteration or progress.x is not self._x:
+            self._iteration, self._x, self._support = (
+                progress.iteration,
+                progress.x,
+                progress.support,
+            )
+            if self._monitor is not None:
+                self._monitored = float(self._monitor(progress.x))
+        support, unchanged = self._support, self._support is before
+        self._rows.append(
+            (
+                progress.iteration,
+                progress.counts.queries,
+                progress.value,
+                progress.best_value,
+                support.size,
+                () if unchanged else _difference(support, before),
+                () if unchanged else _difference(before, support),
+                progress.counts.failures,
+                progress.seconds,
+                self._monitored,
+            )
+        )
 
     @property
     def history(self) -> dict[str, Any]:
         """The columns: arrays of numbers, and lists of coordinate tuples."""
-        names = self._rows[0] if self._rows else ()
-        columns = {name: [row[name] for row in self._rows] for name in names}
+        names = COLUMNS if self._monitor is None else (*COLUMNS, "monitor")
         return {
-            name: column if name in ("entered", "left") else np.array(column)
-            for name, column in columns.items()
+            name: list(column) if name in ("entered", "left") else np.array(column)
+            for name, column in zip(names, zip(*self._rows, strict=True), strict=False)
         }
 
 
@@ -140,13 +168,15 @@ def as_callbacks(callback: Callback | Iterable[Callback] | None) -> tuple[Callba
 
 
 def prepare_callbacks(
-    callback: Callback | Iterable[Callback] | None, *, progress: bool
-) -> tuple[tuple[Callback, ...], ProgressBar | None]:
-    """Return all callbacks of a run, and the progress bar among them if one is wanted."""
-    if not progress:
-        return as_callbacks(callback), None
-    bar = ProgressBar()
-    return (*as_callbacks(callback), bar), bar
+    callback: Callback | Iterable[Callback] | None, *, progress: bool, since: float = 0.0
+) -> tuple[tuple[Callback, ...], tuple[Display, ...]]:
+    """Return all callbacks of a run, and the displays among them: the log, and perhaps a bar.
+
+    ``since`` is the time that earlier processes took.
+    """
+    log = RunLog(since)
+    displays = (log, ProgressBar()) if progress else (log,)
+    return (*as_callbacks(callback), *displays), displays
 
 
 def call_all(callbacks: Iterable[Callback], progress: Progress) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Self, cast, get_args
 import numpy as np
 
 from szoht.algorithms import build
-from szoht.core.algorithm import Algorithm
+from szoht.core.algorithm import Algorithm, Measured
 from szoht.core.operator import Operator
 from szoht.core.random import as_seed
 from szoht.core.sparse_vector import as_point
@@ -17,6 +17,7 @@ from szoht.errors import CapabilityError, ParameterError
 from szoht.evaluation.oracle import OnError
 from szoht.evaluation.programs import Program
 from szoht.run.constraints import constraint_on_z
+from szoht.run.known import CHECK_POINTS, Known, best_known
 from szoht.run.mapped import XForm
 from szoht.run.problem import Start, VariableOptions
 from szoht.run.start import check_sparse_start
@@ -40,7 +41,8 @@ class RunConfig:
     """What a run does, apart from the function: checked, and with nothing left to be chosen.
 
     ``limits`` holds ``max_queries``, ``max_iterations``, ``max_seconds`` and ``target``, as the
-    user states them. With ``variables``, ``x0`` and the algorithm's constraint are on z.
+    user states them. With ``variables``, ``x0`` and the algorithm's constraint are on z. ``known``
+    is the best known point, its value as the user states it.
     """
 
     x0: Vector
@@ -54,12 +56,17 @@ class RunConfig:
     variables: Variables | None = None
     maximize: bool = False
     x_as: XForm = "array"
+    known: Measured | None = None
 
     def __post_init__(self) -> None:
         if self.on_error is not None:
             check_choice("on_error", self.on_error, get_args(OnError))
         check_sparse_start(self.algorithm, self.x0)
         self.algorithm.operator.check(self.x0.size)
+        if self.known is not None and (
+            self.known.x.shape != self.x0.shape or not np.isfinite(self.known.x).all()
+        ):
+            raise ParameterError("`known` must be a finite point of the size of `x0`.")
         if self.variables is not None:
             _check_integers(self.algorithm, self.variables)
 
@@ -81,6 +88,7 @@ class RunConfig:
         n_samples: int | None = None,
         stochastic: bool = False,
         on_error: OnError | None = None,
+        known: Known = None,
     ) -> Self:
         """Return the configuration that the arguments of `minimize` describe."""
         named = x_as != "array"
@@ -108,7 +116,12 @@ class RunConfig:
                 options=options,
                 n_samples=n_samples,
                 stochastic=stochastic,
-                max_queries=_known_budget(limits, stop, n_samples),
+                max_queries=_known_budget(
+                    limits, stop, n_samples, before=0 if known is None else CHECK_POINTS
+                ),
+            )
+            best = best_known(
+                known, start, variables=variables, algorithm=algorithm, maximize=maximize
             )
         return cls(
             x0=start,
@@ -122,6 +135,7 @@ class RunConfig:
             variables=variables,
             maximize=maximize,
             x_as=x_as,
+            known=best,
         )
 
     @classmethod
@@ -139,6 +153,7 @@ class RunConfig:
             variables=spec.variables,
             maximize=spec.maximize,
             x_as=spec.x_as,
+            known=spec.known,
         )
 
     @property
@@ -180,6 +195,7 @@ class RunConfig:
             variables=self.variables,
             maximize=self.maximize,
             x_as=self.x_as,
+            known=self.known,
         )
 
 
@@ -194,14 +210,17 @@ def _check_integers(algorithm: Algorithm, variables: Variables) -> None:
 
 
 def _known_budget(
-    limits: Mapping[str, Any], stop: Rule | None, n_samples: int | None
+    limits: Mapping[str, Any], stop: Rule | None, n_samples: int | None, *, before: int
 ) -> int | None:
-    """Return how many queries an algorithm that plans ahead may count on, None if unknown."""
+    """Return how many queries an algorithm that plans ahead may count on, None if unknown.
+
+    ``before`` queries are spent before it begins.
+    """
     both = [limits.get("max_queries"), getattr(stop, "query_limit", None)]
     given = [limit for limit in both if isinstance(limit, int)]
     if given:
-        return min(given)
+        return max(min(given) - before, min(1, *given))
     limited = any(limits.get(name) is not None for name in ("max_iterations", "max_seconds"))
     if limited or not (stop is None or getattr(stop, "has_target", False)):
         return None
-    return max(DEFAULT_QUERIES, DEFAULT_PLANS * (n_samples or 0))
+    return max(DEFAULT_QUERIES, DEFAULT_PLANS * (n_samples or 0)) - before

@@ -1,6 +1,6 @@
 """The loop of a run: ask, evaluate, tell; failures become a status."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
@@ -10,7 +10,8 @@ from szoht.evaluation.executors.config import ExecutorConfig
 from szoht.evaluation.oracle import Oracle, PointFailure
 from szoht.result import Failure, Result, Status
 from szoht.run.ask_tell import AskTell
-from szoht.run.callbacks import ProgressBar
+from szoht.run.callbacks import Display
+from szoht.run.log import LOGGER
 from szoht.store import ReplayOracle, StoredEnding, StoredRun
 
 __all__ = ["drive", "evaluating", "loop"]
@@ -38,18 +39,18 @@ def loop(run: AskTell, oracle: Callable[[Plan], Sequence[Answer]]) -> Result:
 
 @contextmanager
 def evaluating(
-    run: AskTell, oracle: Oracle, workers: ExecutorConfig | None, bar: ProgressBar | None
+    run: AskTell, oracle: Oracle, workers: ExecutorConfig | None, displays: Iterable[Display]
 ) -> Iterator[Oracle]:
-    """Start the workers and the progress bar of a run, and end them in any case."""
+    """Start the workers and the displays of a run, and end them in any case."""
     oracle = replace(oracle, first_plan=run.solver_plan())
     with ExitStack() as stack:
         if workers is not None:
             scheduler = stack.enter_context(workers.open(oracle.objective))
             oracle = replace(oracle, scheduler=scheduler)
             oracle.warn_of_idle_workers(run.solver_plan())
-        if bar is not None:
-            bar.expect(run.query_limit)
-            stack.enter_context(bar)
+        for display in displays:
+            display.expect(run.query_limit)
+            stack.enter_context(display)
         yield oracle
 
 
@@ -58,10 +59,12 @@ def drive(run: AskTell, oracle: Oracle, stored: StoredRun | None = None) -> Resu
     if stored is None:
         result = loop(run, oracle)
     else:
+        LOGGER.info("run %s of the store %s", stored.name, stored.path)
         with ReplayOracle(oracle, stored, run) as replayed:
             if oracle.scheduler is not None:
                 oracle.scheduler.on_retry = replayed.log_fault
             result = replace(loop(run, replayed), run=stored.name)
+    LOGGER.info("%s %.8g after %s queries", result.message, result.fun, f"{result.nfev:,}")
     if oracle.scheduler is None:
         return result
     return replace(result, faults=oracle.scheduler.faults)

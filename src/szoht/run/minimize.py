@@ -19,6 +19,7 @@ from szoht.result import Result
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.config import RunConfig
+from szoht.run.known import Known
 from szoht.run.loop import drive, evaluating
 from szoht.run.mapped import XForm, check_x_as, map_objective
 from szoht.run.problem import Bounds, Start, VariableOptions
@@ -69,6 +70,7 @@ def minimize(
     monitor: Callable[[Vector], float] | None = None,
     progress: bool = False,
     store: StoreLike | None = None,
+    known: Known = None,
 ) -> Result:
     """Minimize a black-box function under a sparsity constraint: min f(x), ||x||_0 <= k.
 
@@ -153,15 +155,21 @@ def minimize(
         Continue once this share of the directions of an estimate has been evaluated, in (0, 1]; the
         estimate is rescaled. Runs are then not bit-identical; off by default.
     callback : callable or several
-        ``callback(progress)`` after each iteration; returning True or raising StopIteration ends
-        the run. See `szoht.result.Progress`.
+        ``callback(progress)`` after each iteration, and with the default method after each plan,
+        the first of which measures ``x0``; returning True or raising StopIteration ends the run.
+        See `szoht.result.Progress`.
     monitor : callable
-        ``monitor(x) -> float`` is recorded after each iteration, neither counted nor timed.
+        ``monitor(x) -> float`` is recorded for each iterate, neither counted nor timed.
     progress : bool
         Show a live bar; needs the extra ``cli``.
     store : path or Store
         Keep the run in this file: every answer is on the disk before it is used, and `resume`
         continues from there. ``result.run`` is the run's name.
+    known : pair (points, values), path of a CSV file, or a store
+        Evaluations from before, in your numbers. The best point that the constraint allows is
+        measured beside ``x0``, and the run starts from the better of both; a stated value that is
+        far from the measured one is warned about. A CSV file has a header, a column for each
+        variable, and one called ``value``. Of a store, the best points of its runs count.
 
     Returns
     -------
@@ -222,13 +230,14 @@ def minimize(
         n_samples=objective.n_samples,
         stochastic=objective.stochastic,
         on_error=on_error,
+        known=known,
     )
     objective = map_objective(objective, config.variables, x_as=x_as)
     oracle = Oracle(objective=objective, on_error=on_error, chunk_size=chunk_size)
-    callbacks, bar = prepare_callbacks(callback, progress=progress)
+    callbacks, displays = prepare_callbacks(callback, progress=progress)
     run = AskTell.from_config(config, callback=callbacks, monitor=monitor)
     check_capabilities(objective, run.algorithm, run.solver_plan())
-    with evaluating(run, oracle, workers_config, bar) as ready, ExitStack() as stack:
+    with evaluating(run, oracle, workers_config, displays) as ready, ExitStack() as stack:
         if store is None:
             return drive(run, ready)
         file = stack.enter_context(open_store(store, create=True))

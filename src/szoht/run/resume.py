@@ -122,7 +122,9 @@ def resume(
         objective = map_objective(objective, spec.variables, x_as=spec.x_as)
         _check_limits(limits, stored)
         stored.change_limits(spec.with_limits(limits))
-        callbacks, bar = prepare_callbacks(callback, progress=progress)
+        callbacks, displays = prepare_callbacks(
+            callback, progress=progress, since=stored.seconds_before
+        )
         try:
             rebuilt = rebuild(stored.spec, callback=callbacks, monitor=monitor)
         except RunMismatchError as error:
@@ -130,7 +132,7 @@ def resume(
                 raise error.__cause__ from None  # the limits given here are wrong
             raise
         oracle = Oracle(objective=objective, on_error=rebuilt.on_error, chunk_size=spec.chunk_size)
-        with evaluating(rebuilt, oracle, workers_config, bar) as ready:
+        with evaluating(rebuilt, oracle, workers_config, displays) as ready:
             return drive(rebuilt, ready, stored)
 
 

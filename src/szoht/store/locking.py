@@ -6,6 +6,7 @@ killed holder do not keep them.
 """
 
 import json
+import math
 import os
 import platform
 import sys
@@ -27,30 +28,45 @@ LOCKED_BYTES_OFFSET = 2**40
 
 
 class LockHolder(NamedTuple):
-    """The process that has locked a run, or did so last."""
+    """The process that has locked a run, or did so last.
+
+    ``seconds`` is the time that the run had taken before.
+    """
 
     pid: int
     host: str
     since: str
+    seconds: float = 0.0
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host} (since {self.since})"
 
     @classmethod
-    def this_process(cls) -> Self:
+    def this_process(cls, seconds: float = 0.0) -> Self:
         """Return this process."""
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        return cls(os.getpid(), platform.node(), now)
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        return cls(os.getpid(), platform.node(), now, seconds)
 
     @classmethod
     def parse(cls, record: bytes) -> Self | None:
         """Return the holder that a record names, None if it names none."""
         try:
-            pid, host, since = json.loads(record.strip(b"\0 "))
+            pid, host, since, *more = json.loads(record.strip(b"\0 "))
+            (seconds,) = more or (0.0,)  # version 0.1 wrote three entries
         except (ValueError, TypeError, RecursionError):
             return None
         typed = type(pid) is int and isinstance(host, str) and isinstance(since, str)
-        return cls(pid, host, since) if typed else None
+        timed = type(seconds) is float and 0 <= seconds < math.inf
+        return cls(pid, host, since, seconds) if typed and timed else None
+
+    @property
+    def elapsed(self) -> float:
+        """How many seconds the run has taken by now, if the process is still at it."""
+        try:
+            locked = datetime.fromisoformat(self.since)
+            return self.seconds + (datetime.now(UTC) - locked).total_seconds()
+        except (ValueError, TypeError, OverflowError):
+            return self.seconds
 
     @property
     def alive(self) -> bool:
@@ -83,8 +99,11 @@ def lock_path(store: Path) -> Path:
     return store.with_name(store.name + "-lock")
 
 
-def acquire(store: Path, number: int) -> bool:
-    """Acquire the lock of run ``number``; False if it is locked, by this process or another."""
+def acquire(store: Path, number: int, seconds: float = 0.0) -> bool:
+    """Acquire the lock of run ``number``; False if it is locked, by this process or another.
+
+    ``seconds`` is the time that the run has taken so far.
+    """
     path = lock_path(store.resolve())
     with _FILES_LOCK, _writing(path):
         file = _OPEN_FILES.setdefault(path, _OPEN_FILES.get(path) or _File(_open(path)))
@@ -92,7 +111,7 @@ def acquire(store: Path, number: int) -> bool:
             _close_if_idle(path, file)
             return False
         try:
-            _write_holder(file.descriptor, number, json.dumps(LockHolder.this_process()))
+            _write_holder(file.descriptor, number, json.dumps(LockHolder.this_process(seconds)))
         except OSError:
             _unlock(file.descriptor, number)
             _close_if_idle(path, file)

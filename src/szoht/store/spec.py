@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, cast, get_type_hints
 
 from szoht._version import __version__
 from szoht.algorithms.registry import revision
-from szoht.core.algorithm import Algorithm
+from szoht.core.algorithm import Algorithm, Measured
 from szoht.core.variables import Variables
 from szoht.errors import EncodingError, RunMismatchError
 from szoht.evaluation.programs import Program
@@ -31,7 +31,8 @@ class RunSpec:
     they must then be given again, and their description is compared. ``function`` is the
     fingerprint of the function, and ``source`` where it can be found again: a `Program`, or
     ``module:name``. With ``variables``, ``x0`` and the method are in the solver's numbers;
-    ``limits`` and values are as the user states them. ``revisions`` are those of the method and
+    ``limits`` and values are as the user states them. ``known`` is the best known point, which is
+    measured beside x0 before the method begins. ``revisions`` are those of the method and
     its parts, by registered names. ``version`` is for people to read.
     """
 
@@ -54,6 +55,7 @@ class RunSpec:
     variables: Variables | None = None
     maximize: bool = False
     x_as: Literal["array", "series", "dict"] = "array"
+    known: Measured | None = None
 
     @property
     def k(self) -> int | None:

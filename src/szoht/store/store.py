@@ -147,7 +147,9 @@ class Store:
         """
         self._check_writable()
         number, name = self._find(run)
-        self._acquire(name, number, wait=wait)
+        (row,) = self._select("SELECT seconds FROM runs WHERE number = ?", number)
+        (seconds,) = self._check_types(row, f"the entry of run {name}")
+        self._acquire(name, number, wait=wait, seconds=float(seconds))
         try:
             return self._open(number, locked=True)
         except BaseException:
@@ -218,9 +220,9 @@ class Store:
             if cursor.rowcount:
                 return name, cast(int, cursor.lastrowid)
 
-    def _acquire(self, name: str, number: int, *, wait: float) -> None:
+    def _acquire(self, name: str, number: int, *, wait: float, seconds: float = 0.0) -> None:
         deadline = time.monotonic() + wait
-        while not locking.acquire(self.path, number):
+        while not locking.acquire(self.path, number, seconds):
             if time.monotonic() >= deadline:
                 holder = locking.holder(self.path, number) or "another process"
                 raise RunBusyError(
@@ -292,9 +294,11 @@ class Store:
             datetime.fromisoformat(row["started"])
         except (EncodingError, ValueError) as error:
             raise damaged(self.path, f"{what}: {error}") from error
-        status = row["status"]
+        status, seconds = row["status"], row["seconds"]
         holder = locking.holder(self.path, row["number"])
-        if status == "RUNNING" and not (holder and holder.alive):
+        if status == "RUNNING" and holder and holder.alive:
+            seconds = max(seconds, holder.elapsed)  # a call of the function may take hours
+        elif status == "RUNNING":
             status = "WAITING" if row["function"] is None else "STOPPED"
         return RunSummary(
             name=row["id"],
@@ -305,7 +309,7 @@ class Store:
             k=row["k"],
             seed=seed,
             status=status,
-            seconds=row["seconds"],
+            seconds=seconds,
             queries=shown.get("queries", 0),
             iteration=shown.get("iteration", 0),
             best=shown.get("best"),

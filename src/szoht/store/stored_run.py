@@ -80,7 +80,7 @@ class StoredRun:
         self.seconds_before = seconds
         self.round = -1
         self._connection = connection
-        self._path = path
+        self.path = path
         self._number = number
         self._outputs: tuple[int, ...] | None = None
         self._digest: int | None = None
@@ -101,7 +101,7 @@ class StoredRun:
         """Release the lock."""
         if self.locked:
             self.locked = False
-            locking.release(self._path, self._number)
+            locking.release(self.path, self._number)
 
     def start_round(self, plan: Plan) -> tuple[dict[Chunk, ChunkValues], float | None]:
         """Return the stored answers to the next plan, and the run's time when it was complete.
@@ -110,7 +110,7 @@ class StoredRun:
         """
         self.round += 1
         digest = answers.digest(plan)
-        with reading(self._path):
+        with reading(self.path):
             row = self._connection.execute(
                 "SELECT points, seconds FROM rounds WHERE run = ? AND round = ?", self._key
             ).fetchone()
@@ -183,7 +183,7 @@ class StoredRun:
     def _commit(self, statement: str = "", *values: object) -> None:
         """Write what has been collected, and one more statement, in one transaction."""
         start = time.monotonic()
-        with transaction(self._connection, self._path):
+        with transaction(self._connection, self.path):
             self._write_collected()
             if statement:
                 self._connection.execute(statement, values)
@@ -229,7 +229,7 @@ class StoredRun:
         There are at most two such rounds: the solution, and the effects of its changes.
         Other points than those stored are otherwise a sign that this is not the same run.
         """
-        with reading(self._path):
+        with reading(self.path):
             (last,) = self._connection.execute(
                 "SELECT max(round) FROM rounds WHERE run = ?", (self._number,)
             ).fetchone()
@@ -241,7 +241,7 @@ class StoredRun:
             )
 
     def _read_answers(self, plan: Plan) -> dict[Chunk, ChunkValues]:
-        with reading(self._path):
+        with reading(self.path):
             rows = self._connection.execute(
                 f"SELECT {answers.ANSWER_COLUMNS} FROM answers WHERE run = ? AND round = ?",  # noqa: S608
                 self._key,
@@ -250,7 +250,7 @@ class StoredRun:
         for row in rows:
             answer = answers.from_row(row, plan, first_indices)
             if answer is None or not self._has_all_outputs(answer):
-                raise damaged(self._path, f"an answer of round {self.round} of run {self.name}")
+                raise damaged(self.path, f"an answer of round {self.round} of run {self.name}")
             known[answer.chunk] = answer
         return known
 
@@ -265,7 +265,7 @@ class StoredRun:
         self, plan: Plan, known: Mapping[Chunk, ChunkValues], seconds: object
     ) -> None:
         if not (isinstance(seconds, float) and 0 <= seconds < math.inf):
-            raise damaged(self._path, f"the time of round {self.round} of run {self.name}")
+            raise damaged(self.path, f"the time of round {self.round} of run {self.name}")
         n_answered = sum(chunk.n_points for chunk in known)
         if plan.n_points > n_answered * MAX_POINTS_PER_ANSWER:
-            raise damaged(self._path, f"round {self.round} of run {self.name} has few answers")
+            raise damaged(self.path, f"round {self.round} of run {self.name} has few answers")

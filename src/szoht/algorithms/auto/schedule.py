@@ -26,7 +26,8 @@ from szoht.algorithms.auto.moves.over_supports import (
 __all__ = ["MoveSchedule"]
 
 SMOOTH_TURNS = 2
-"""Moves, those over supports, that are due where all restarts came back to the same value."""
+"""Moves, those over supports, that are due where all restarts came back to the same value. If
+slopes outside the support do not vanish, all such moves are."""
 
 NEGLECTED = 0.35
 """How often the move with the fewest queries has the turn, whatever it has gained."""
@@ -87,6 +88,8 @@ class MoveSchedule:
     def all_due_tried(self) -> bool:
         """Whether every move that is due has had a turn."""
         smooth = self._search.landscape is Landscape.SMOOTH and not self._search.few
+        if self._is_guided:
+            return self._turn >= 2 * len(self._over_supports)
         return self._turn >= (SMOOTH_TURNS if smooth else len(self._moves))
 
     @property

@@ -28,12 +28,11 @@ class PermutedRows:
 
     @cached_property
     def _place(self) -> Indices:
-        # column 0 is constant: slopes there could not be told from what all rows have in common
-        return 1 + self.key.generator(Purpose.DIRECTIONS, 2).permutation(self.d)
+        return self.key.generator(Purpose.DIRECTIONS, 2).permutation(self.d)
 
     @cached_property
     def _inner(self) -> HadamardRows:
-        return HadamardRows(key=self.key, d=self.d + 1, free=self._place[self.free])
+        return HadamardRows(key=self.key, d=self.d, free=np.sort(self._place[self.free]))
 
     @property
     def available(self) -> int:

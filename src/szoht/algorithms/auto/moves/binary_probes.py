@@ -31,10 +31,14 @@ TINY = 1e-9
 
 
 class BinaryFit(NamedTuple):
-    """Coordinates by size of effect, and the relative error on probes that were not used."""
+    """Coordinates by size of effect, and the relative error on probes that were not used.
+
+    ``certain``: they explain all that happens, and not what all coordinates have in common besides.
+    """
 
     order: Indices
     error: float
+    certain: bool = False
 
 
 def measure_halves(
@@ -43,11 +47,13 @@ def measure_halves(
     """Move random halves of all coordinates by an amplitude, and explain the values by few.
 
     0/1 probes see what long signs see, and even functions as well: they are signs around a point
-    half an amplitude away. A coordinate whose bound is in the way moves the other way.
+    half an amplitude away, each coordinate up or down by chance. One whose bound is in the way
+    moves the other way.
     """
     structure = context.structure
-    half = 0.5 * amplitude * unit
-    half = np.where(point.z + 2 * half > structure.high, -half, half)
+    half = 0.5 * amplitude * unit * context.generator().choice([-1.0, 1.0], unit.size)
+    end = point.z + 2 * half
+    half = np.where((end > structure.high) | (end < structure.low), -half, half)
     signs = HadamardRows(key=context.key(), d=point.z.size, free=structure.free)
     rows = RowSlice(rows=signs, start=0, count=min(count, signs.available))
     parts, sums, block = [], [], max(1, PLAN_VALUES // point.z.size)
@@ -64,14 +70,14 @@ def measure_halves(
         return BinaryFit(np.empty(0, dtype=np.intp), 0.0)  # no coordinate stands out
     held_out = max(4, measured.size // 6)
     per_pass = max(1, structure.size // 8)
-    found = matching_pursuit(
-        measured,
-        2 * structure.size,
-        held_out=held_out,
-        per_pass=per_pass,
-        shared=np.concatenate(sums),
+    found, alone = (
+        matching_pursuit(
+            measured, 2 * structure.size, held_out=held_out, per_pass=per_pass, shared=shared
+        )
+        for shared in (np.concatenate(sums), None)
     )
-    return BinaryFit(found.support[np.argsort(-np.abs(found.slopes), kind="stable")], found.error)
+    order = found.support[np.argsort(-np.abs(found.slopes), kind="stable")]
+    return BinaryFit(order, found.error, max(found.error, alone.error) < CERTAIN)
 
 
 def try_binary_probes(search: Exploration, amplitude: float) -> Steps[None]:
@@ -85,7 +91,7 @@ def try_binary_probes(search: Exploration, amplitude: float) -> Steps[None]:
     before = search.incumbent
     wide = context.structure.whole(np.union1d(before.support, look.order[: 2 * k]))
     if wide.size == before.support.size:  # long probes, too, are explained by the support
-        search.certified = look.error < CERTAIN
+        search.certified = look.certain
         return
     context.explain(f"0/1 probes over {amplitude:g} units point out {look.order[:k]}.")
     search.scores[look.order] = np.maximum(search.scores[look.order], 1.0)
