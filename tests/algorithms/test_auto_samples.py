@@ -8,7 +8,6 @@ import pytest
 from szoht import Status, minimize
 from szoht.algorithms.auto import AutoPath
 from szoht.algorithms.auto.path import find_knee
-from szoht.algorithms.auto.samples import first_size, part, sizes
 from szoht.core.algorithm import PathPoint
 
 
@@ -22,50 +21,6 @@ def regression(n, d, k, spread, seed=0):
     rng = np.random.default_rng(seed)
     a, w = rng.standard_normal((n, d)), truth(rng, d, k)
     return a, w, a @ w + spread * rng.standard_normal(n)
-
-
-def test_a_finite_sum_is_solved_on_parts_first():
-    a, w, b = regression(4_000, 60, 3, 0.1)
-    sizes_seen = []
-
-    def fun(x, sample):
-        sizes_seen.append(sample.size)
-        return 0.5 * float(((a[sample] @ x - b[sample]) ** 2).mean())
-
-    result = minimize(
-        fun, np.zeros(60), k=3, method="auto", n_samples=4_000, max_queries=2_000_000, rng=0
-    )
-    assert np.array_equal(result.support, np.flatnonzero(w))
-    whole = 0.5 * float(((a @ result.x - b) ** 2).mean())
-    assert result.fun == pytest.approx(whole, rel=1e-12)
-    assert sorted(set(sizes_seen)) == [36, 144, 576, 4_000]
-    assert sizes_seen == sorted(sizes_seen)
-    assert any("144 of 4000 components" in line for line in result.explain)
-
-
-def test_the_best_point_on_a_part_is_not_compared_with_that_of_the_whole():
-    """The values on the first part are 100 lower, so that its points would always look better."""
-    y = np.zeros(30)
-    y[[4, 7]] = [1.0, -1.0]
-
-    def fun(x, sample):
-        return float(((x - y) ** 2).sum()) - (100.0 if sample.size < 1_000 else 0.0)
-
-    result = minimize(
-        fun, np.zeros(30), k=2, method="auto", n_samples=1_000, max_queries=500_000, rng=0
-    )
-    assert result.fun >= 0
-    assert np.allclose(result.x, y, atol=1e-4)
-
-
-def test_parts_grow_up_to_the_whole():
-    assert first_size(50, 10) == 50
-    assert list(sizes(50, 10)) == []
-    assert list(sizes(1_000, 3)) == [144, 1_000]
-    small, large = part(3, 1_000, 20), part(3, 1_000, 80)
-    assert set(small) < set(large)
-    assert np.unique(large).size == 80
-    assert np.array_equal(part(3, 100, 100), np.arange(100))
 
 
 def test_a_seed_never_comes_back():

@@ -175,8 +175,6 @@ def test_bad_input(name):
 
     with pytest.raises(errors.CapabilityError, match="no `n_samples`"):
         minimize(fun, np.zeros(4), k=2, method=name, options={"step_size": 0.1})
-    with pytest.raises(errors.ParameterError, match="`step_size` must be given"):
-        minimize(fun, np.zeros(4), k=2, method=name, n_samples=5)
     with pytest.raises(errors.ParameterError, match="size=6 with n_samples=5"):
         minimize(
             fun,
@@ -186,3 +184,40 @@ def test_bad_input(name):
             n_samples=5,
             options={"step_size": 0.1, "batch_size": 6},
         )
+
+
+@pytest.mark.parametrize("passes", [10, 30, 100, 1000])
+@pytest.mark.parametrize("name", ["vr_szht", "sarah_szht", "saga_szht"])
+def test_without_a_step_size_the_answer_is_the_best_point_on_the_whole_sum(name, passes):
+    values, best, n = regression()
+    start = values(np.zeros((1, best.size)), np.arange(n))[0]
+    result = minimize(
+        values,
+        np.zeros(best.size),
+        k=3,
+        method=name,
+        vectorized=True,
+        n_samples=n,
+        max_queries=passes * n,
+        rng=0,
+    )
+    assert result.nfev <= passes * n
+    whole = values(result.x[np.newaxis], np.arange(n))[0]
+    assert result.fun == pytest.approx(whole, rel=1e-12)  # matrices of other shapes round otherwise
+    assert result.fun <= start
+    if passes >= 100:
+        assert result.fun < 0.5 * start
+
+
+@pytest.mark.parametrize("name", ["vr_szht", "sarah_szht"])
+def test_without_a_step_size_many_passes_solve_the_problem(name):
+    assert median_distance(name, {}) < 0.01
+
+
+@pytest.mark.parametrize("name", ["vr_szht", "sarah_szht", "saga_szht"])
+def test_without_a_step_size_the_first_plan_takes_an_eighth_of_the_budget_at_most(name):
+    options = {"k": 3, "d": 500, "mu": 1e-6, "n_samples": N}
+    algorithm = getattr(algorithms, name)(**options, max_queries=80 * N)
+    assert algorithm.ask(algorithm.init(np.zeros(500), seed=0, n_samples=N)).cost == 10 * N
+    given = getattr(algorithms, name)(**options, max_queries=80 * N, step_size=0.1)
+    assert given.ask(given.init(np.zeros(500), seed=0, n_samples=N)).cost > 50 * N

@@ -85,6 +85,7 @@ def durable(store):
         ("ada_zoro", {}),
         ("auto", {}),
         ("saga_szht", {"n_samples": 4, "options": {"q": 3, "step_size": 0.01}}),
+        ("vr_szht", {"n_samples": 4, "options": {"q": 3}}),
     ],
 )
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.3, 0.7])

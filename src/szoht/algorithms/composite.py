@@ -19,6 +19,7 @@ from szoht.estimators.chosen_radius import ChosenRadius
 from szoht.estimators.within_bounds import within_bounds
 from szoht.samplers import Full, Sampler
 from szoht.types import IterateChoice, Sample, Vector
+from szoht.updates import SnapshotSearch
 
 __all__ = ["Composite"]
 
@@ -51,13 +52,22 @@ class Composite:
 
     def __post_init__(self) -> None:
         if self.iterate is None:
-            default = "best" if self.sampler.comparable else "last"
+            comparable = self.sampler.comparable or self._searches_at_snapshots
+            default = "best" if comparable else "last"
             object.__setattr__(self, "iterate", default)
         check_choice("iterate", self.iterate, get_args(IterateChoice))
 
     @cached_property
     def _searches(self) -> bool:
         return hasattr(self.update, "trials")
+
+    @cached_property
+    def _searches_at_snapshots(self) -> bool:
+        """Whether only values on all components count, those of the snapshots."""
+        return isinstance(self.update, SnapshotSearch)
+
+    def _is_snapshot(self, iteration: int) -> bool:
+        return not isinstance(self.update, SnapshotSearch) or self.update.due(iteration)
 
     @cached_property
     def _has_output(self) -> bool:
@@ -137,18 +147,19 @@ class Composite:
         """Measure the solution, or the newest iterate if it might be a better one."""
         solution = self.solution(state)
         if not solution.exact:
-            return one_point(solution.x, self._sample(state))
+            return one_point(solution.x, self._last_sample(state))
         newest = self._newest(state)
         chosen_otherwise = self.iterate in ("average", "random")
         if chosen_otherwise or (state.measured is not None and state.measured.x is newest):
             return None
-        return one_point(newest, self._sample(state))
+        return one_point(newest, self._last_sample(state))
 
     def reserve(self, state: State) -> int:
         """Return the queries to keep for the final measurement, without which x has no value."""
         unmeasured = self.iterate in ("average", "random")
         inferred = state.measured is not None and not self.solution(state).exact
-        return one_point(state.x, self._sample(state)).cost if unmeasured or inferred else 0
+        needed = unmeasured or inferred or self._searches_at_snapshots
+        return one_point(state.x, self._last_sample(state)).cost if needed else 0
 
     def solution(self, state: State) -> Measured:
         """Return the best, last, average or random iterate, as ``iterate`` says."""
@@ -168,8 +179,9 @@ class Composite:
         if not math.isfinite(estimate.value):
             return self._return_to_best(state)
         state = replace(state, rounding=estimate.rounding, slope=estimate.slope)
-        state = self._record(state, Measured(state.x, estimate.value, estimate.measured))
-        if self._searches:
+        if self._is_snapshot(state.iteration):
+            state = self._record(state, Measured(state.x, estimate.value, estimate.measured))
+        if self._searches and self._is_snapshot(state.iteration):
             if not estimate.gradient.any():  # no direction to search along: sample others
                 return self._advance(state, state.x, state.update_memory)
             frozen(estimate.gradient)
@@ -231,6 +243,12 @@ class Composite:
                 "improve on. Choose an `x0` at which it is finite."
             )
         return self._advance(state, state.best.x, state.update_memory)
+
+    def _last_sample(self, state: State) -> Sample:
+        """Return the sample on which the solution is measured."""
+        if self._searches_at_snapshots:
+            return Full().draw(Key(seed=state.seed), state.n_samples)
+        return self._sample(state)
 
     def _sample(self, state: State) -> Sample:
         key = Key(seed=state.seed, iteration=state.iteration)

@@ -96,9 +96,8 @@ def build(
         method = "sketch_ht"  # what `auto` measures is as long as x is; this is not
     factory = METHODS[method]
     accepted = inspect.signature(factory).parameters
-    settings: dict[str, Any] = {"d": x0.size} if "d" in accepted else {}
-    if "max_queries" in accepted:
-        settings["max_queries"] = max_queries
+    facts: dict[str, Any] = {"d": x0.size, "max_queries": max_queries, "n_samples": n_samples}
+    settings = {name: value for name, value in facts.items() if name in accepted}
     if "has_units" in accepted:
         settings |= {"has_units": has_units, "integer_steps": integer_steps}
     if "sampler" in accepted and isinstance(accepted["sampler"].default, Full):
@@ -128,7 +127,7 @@ def _checked(
 ) -> dict[str, Any]:
     if options is not None and not isinstance(options, Mapping):
         raise ParameterTypeError(f"`options` must be a dict; got options={options!r}.")
-    filled_in = ("k", "constraint", "d", "max_queries", "has_units", "integer_steps")
+    filled_in = ("k", "constraint", "d", "max_queries", "n_samples", "has_units", "integer_steps")
     allowed = [name for name in accepted if name not in filled_in]
     for name in options or {}:
         if name not in allowed:

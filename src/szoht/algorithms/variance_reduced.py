@@ -4,18 +4,25 @@ from dataclasses import replace
 
 from szoht.algorithms.composite import Composite
 from szoht.algorithms.defaults import pick_operator, pick_sphere
-from szoht.core.parts import Estimator
+from szoht.core.parts import Estimator, SearchUpdate, Update
 from szoht.errors import ParameterError
 from szoht.estimators import SARAH, SVRG, MemoryTable, Sphere
 from szoht.operators import Operator
 from szoht.samplers import Snapshots
 from szoht.schedules import Scheduled
 from szoht.types import IterateChoice
-from szoht.updates import ForwardBackward
+from szoht.updates import ForwardBackward, SnapshotSearch
 
 __all__ = ["saga_szht", "sarah_szht", "vr_szht"]
 
 DEFAULT_EPOCH = 10
+
+SNAPSHOTS = 8
+"""A budget pays for so many snapshots at least, if their directions are not given."""
+
+SHARE, SAFE_BATCH = 0.25, 32
+"""Steps between snapshots, in units of the step found on the whole sum; where no later snapshot
+corrects them they are shorter in proportion to the batch, if that is smaller than this."""
 
 
 def vr_szht(
@@ -33,6 +40,8 @@ def vr_szht(
     snapshot: Estimator | None = None,
     iterate: IterateChoice | None = None,
     d: int | None = None,
+    max_queries: int | None = None,
+    n_samples: int | None = None,
 ) -> Composite:
     """Correct SZOHT with snapshots of the full gradient (SVRG).
 
@@ -44,11 +53,15 @@ def vr_szht(
     k, constraint
         As in `szoht`.
     step_size : float or Schedule
-        eta, > 0; must be given, since a line search on one component would fit that component.
+        eta, > 0. By default a line search on the whole sum at each snapshot finds it, and the steps
+        between take a share of it; see `SnapshotSearch`. The best point on the whole sum is the
+        answer then.
     q : int or Schedule
         Directions of the two terms; by default as in `szoht`.
     snapshot_q : int or Schedule
         Directions of the snapshot, whose noise is the floor of the method; by default 10 q.
+        Without ``step_size`` they are orthogonal, at most d, and so few that an eighth of the
+        budget pays for them.
     every : int
         Iterations between snapshots, >= 1.
     batch_size : int
@@ -61,6 +74,8 @@ def vr_szht(
         Which point is returned.
     d : int
         The dimension, needed only to choose ``q``.
+    max_queries, n_samples : int
+        The budget and the components, filled in by `minimize`; used without ``step_size`` only.
 
     Notes
     -----
@@ -75,7 +90,10 @@ def vr_szht(
     """
     operator = pick_operator(k, constraint)
     inner = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d, orthogonal=orthogonal)
-    snapshot = snapshot or _snapshot(inner, snapshot_q)
+    if snapshot is None:
+        snapshot = _snapshot(inner, snapshot_q)
+        if step_size is None and snapshot_q is None:
+            snapshot = _affordable(snapshot, d, max_queries, n_samples)
     estimator = SVRG(estimator=inner, snapshot=snapshot, every=every)
     sampler = Snapshots(every=every, size=batch_size)
     return _compose(estimator, operator, step_size, sampler, iterate, choose_radius=mu is None)
@@ -96,6 +114,8 @@ def sarah_szht(
     snapshot: Estimator | None = None,
     iterate: IterateChoice | None = None,
     d: int | None = None,
+    max_queries: int | None = None,
+    n_samples: int | None = None,
 ) -> Composite:
     """Correct SZOHT recursively, against the previous iterate (SARAH).
 
@@ -106,7 +126,7 @@ def sarah_szht(
     ----------
     k, constraint, step_size, q, snapshot_q, every, batch_size
         As in `vr_szht`.
-    mu, support_size, orthogonal, snapshot, iterate, d
+    mu, support_size, orthogonal, snapshot, iterate, d, max_queries, n_samples
         As in `vr_szht`.
 
     Notes
@@ -120,7 +140,10 @@ def sarah_szht(
     """
     operator = pick_operator(k, constraint)
     inner = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d, orthogonal=orthogonal)
-    snapshot = snapshot or _snapshot(inner, snapshot_q)
+    if snapshot is None:
+        snapshot = _snapshot(inner, snapshot_q)
+        if step_size is None and snapshot_q is None:
+            snapshot = _affordable(snapshot, d, max_queries, n_samples)
     estimator = SARAH(estimator=inner, snapshot=snapshot, every=every)
     sampler = Snapshots(every=every, size=batch_size)
     return _compose(estimator, operator, step_size, sampler, iterate, choose_radius=mu is None)
@@ -139,6 +162,8 @@ def saga_szht(
     orthogonal: bool = False,
     iterate: IterateChoice | None = None,
     d: int | None = None,
+    max_queries: int | None = None,
+    n_samples: int | None = None,
 ) -> Composite:
     """Correct SZOHT with a table of past estimates (SAGA; p-memorisation for p = batch_size).
 
@@ -147,8 +172,8 @@ def saga_szht(
 
     Parameters
     ----------
-    k, constraint, step_size, q, mu, support_size, orthogonal, iterate, d
-        As in `vr_szht`.
+    k, constraint, step_size, q, mu, support_size, orthogonal, iterate, d, max_queries, n_samples
+        As in `vr_szht`; without ``step_size`` there is one search, at the start.
     initial_q : int or Schedule
         Directions per component when the table is filled; by default q.
     batch_size : int
@@ -168,6 +193,8 @@ def saga_szht(
     operator = pick_operator(k, constraint)
     inner = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d, orthogonal=orthogonal)
     initial = inner if initial_q is None else replace(inner, q=initial_q)
+    if step_size is None and initial_q is None:
+        initial = _affordable(inner, d, max_queries, n_samples)
     estimator = MemoryTable(estimator=inner, initial=initial)
     sampler = Snapshots(size=batch_size)
     return _compose(estimator, operator, step_size, sampler, iterate, choose_radius=mu is None)
@@ -181,6 +208,18 @@ def _snapshot(inner: Sphere, q: Scheduled | None) -> Sphere:
     return replace(inner, q=q)
 
 
+def _affordable(
+    sphere: Sphere, d: int | None, max_queries: int | None, n_samples: int | None
+) -> Sphere:
+    """Return orthogonal directions, as many as asked for, as there are, and as can be paid for."""
+    if d is None or callable(sphere.q):
+        return sphere
+    most = float(min(d, sphere.support_size or d))
+    if max_queries is not None and n_samples is not None:
+        most = min(most, max_queries // (SNAPSHOTS * n_samples) - 1)
+    return replace(sphere, q=int(max(1, min(sphere.q, most))), orthogonal=True)
+
+
 def _compose(
     estimator: Estimator,
     operator: Operator,
@@ -190,12 +229,13 @@ def _compose(
     *,
     choose_radius: bool,
 ) -> Composite:
+    update: Update | SearchUpdate
     if step_size is None:
-        raise ParameterError(
-            "`step_size` must be given for a variance-reduced method: a line search on one "
-            "component would fit that component. Got step_size=None."
-        )
-    update = ForwardBackward(operator=operator, step_size=step_size)
+        corrected = sampler.every is not None
+        share = SHARE if corrected else SHARE * min(1.0, sampler.size / SAFE_BATCH)
+        update = SnapshotSearch(operator=operator, every=sampler.every, share=share)
+    else:
+        update = ForwardBackward(operator=operator, step_size=step_size)
     return Composite(
         estimator=estimator,
         update=update,

@@ -116,7 +116,9 @@ class RunConfig:
                 options=options,
                 n_samples=n_samples,
                 stochastic=stochastic,
-                max_queries=_known_budget(limits, stop, 0 if known is None else CHECK_POINTS),
+                max_queries=_known_budget(
+                    limits, stop, n_samples, before=0 if known is None else CHECK_POINTS
+                ),
             )
             best = best_known(
                 known, start, variables=variables, algorithm=algorithm, maximize=maximize
@@ -207,7 +209,9 @@ def _check_integers(algorithm: Algorithm, variables: Variables) -> None:
         )
 
 
-def _known_budget(limits: Mapping[str, Any], stop: Rule | None, before: int) -> int | None:
+def _known_budget(
+    limits: Mapping[str, Any], stop: Rule | None, n_samples: int | None, *, before: int
+) -> int | None:
     """Return how many queries an algorithm that plans ahead may count on, None if unknown.
 
     ``before`` queries are spent before it begins.
@@ -219,4 +223,4 @@ def _known_budget(limits: Mapping[str, Any], stop: Rule | None, before: int) -> 
     limited = any(limits.get(name) is not None for name in ("max_iterations", "max_seconds"))
     if limited or not (stop is None or getattr(stop, "has_target", False)):
         return None
-    return DEFAULT_QUERIES - before
+    return max(DEFAULT_QUERIES, DEFAULT_PLANS * (n_samples or 0)) - before

@@ -55,6 +55,7 @@ PATHS: Mapping[str, Mapping[str, str]] = {
         "frank_wolfe": "szoht.updates.frank_wolfe:FrankWolfe",
         "line_search": "szoht.updates.line_search:LineSearch",
         "momentum": "szoht.updates.momentum:Momentum",
+        "snapshot_search": "szoht.updates.snapshot_search:SnapshotSearch",
     },
     "Sampler": {
         "full": "szoht.samplers:Full",

@@ -6,6 +6,7 @@ from szoht.updates.forward_backward import ForwardBackward
 from szoht.updates.frank_wolfe import FrankWolfe
 from szoht.updates.line_search import LineSearch
 from szoht.updates.momentum import Momentum
+from szoht.updates.snapshot_search import SnapshotSearch
 
 __all__ = [
     "AcceleratedConditionalGradient",
@@ -14,4 +15,5 @@ __all__ = [
     "FrankWolfe",
     "LineSearch",
     "Momentum",
+    "SnapshotSearch",
 ]

@@ -14,7 +14,8 @@ from szoht.algorithms.generator import SolverContext
 from szoht.core.directions import Directions, ScaledDirections
 from szoht.core.query import Answer, Plan, Query
 from szoht.core.random import Key, Purpose
-from szoht.types import Indices, Vector
+from szoht.core.validation import frozen
+from szoht.types import Indices, Sample, Vector
 
 __all__ = ["BudgetSpentError", "SearchContext"]
 
@@ -42,7 +43,8 @@ class SearchContext:
     can be spent on something smaller. ``outliers`` says that single values are grossly wrong: each
     point is then asked until two values agree. ``doubts`` is how many suspicious values may still
     be asked again to find that out. ``kinks`` counts, from the first kink on, the rounds since.
-    ``effort`` multiplies patience.
+    ``effort`` multiplies patience. ``on_part``: values are about part of a finite sum, so that no
+    point is an answer yet; ``reserve`` evaluations are kept to validate one.
     """
 
     outer: SolverContext
@@ -50,6 +52,8 @@ class SearchContext:
     policy: Policy
     budget: int | None = None
     effort: float = 1.0
+    on_part: bool = False
+    reserve: int = 0
     spent: int = 0
     evaluations: int = 0
     failures: int = 0
@@ -71,7 +75,7 @@ class SearchContext:
             return math.inf
         sample = self.outer.sample
         price = 1 if sample is None else sample.size
-        return (self.budget - self.evaluations) // price
+        return max(self.budget - self.reserve - self.evaluations, 0) // price
 
     @property
     def is_small(self) -> bool:
@@ -193,7 +197,8 @@ class SearchContext:
         """Remember a point that satisfies the constraint, if it is the best so far."""
         if math.isnan(point.value):
             return
-        self.outer.note(self.structure.to_x(point.z), point.value)
+        if not self.on_part:
+            self.outer.note(self.structure.to_x(point.z), point.value)
         if self.best is None or point.value < self.best.value:
             self._count_gain(point)
             self.best = point
@@ -201,7 +206,11 @@ class SearchContext:
     def accept(self, point: EvaluatedPoint) -> None:
         """Make a point that satisfies the constraint the iterate, and count an iteration."""
         self.note(point)
-        self.outer.move(self.structure.to_x(point.z), point.value)
+        x = self.structure.to_x(point.z)
+        if self.on_part:
+            self.outer.x, self.outer.iteration = frozen(x), self.outer.iteration + 1
+        else:
+            self.outer.move(x, point.value)
 
     def settle(self, point: EvaluatedPoint, error: float) -> None:
         """Make a point the answer so far, whatever its value: it is an estimate with an error."""
@@ -212,6 +221,12 @@ class SearchContext:
         """Forget the best point: from now on values are those of another function."""
         self.outer.forget()
         self.best = None
+
+    def begin_part(self, sample: Sample, *, on_part: bool) -> None:
+        """Go on with other components: what was counted and found is about another function."""
+        self.outer.sample, self.on_part = sample, on_part
+        self.best, self.mark, self.gains = None, math.inf, -1
+        self.spent, self.failures, self.last_gain = 0, 0, 1
 
     def _count_gain(self, point: EvaluatedPoint) -> None:
         """Remember when more was gained than rounding, since the last time that it was."""
@@ -259,7 +274,7 @@ class SearchContext:
                 result[i] = pair[0]
 
     def _ask_once(self, plan: Plan) -> Steps[Sequence[Answer]]:
-        if plan.n_points > self.left >= 1:
+        if plan.n_points > self.left >= (0 if self.reserve else 1):
             raise BudgetSpentError
         answers = yield plan
         self.spent += plan.n_points

@@ -1,6 +1,7 @@
 """Which move next, what counts as a stall, and when a descent ends."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 from szoht.algorithms.auto.context import SearchContext
@@ -15,6 +16,7 @@ from szoht.algorithms.auto.sensing.round import Gradient
 from szoht.algorithms.auto.sensing.sense import sense
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.units import equalize_units
+from szoht.types import Vector
 
 __all__ = ["descend", "search_supports"]
 
@@ -31,9 +33,15 @@ MOVES: tuple[Move, ...] = (
 
 
 def descend(  # noqa: C901  (one loop, read from top to bottom)
-    context: SearchContext, state: SearchState, gain_share: float
+    context: SearchContext,
+    state: SearchState,
+    gain_share: float,
+    validate: Callable[[Vector], Steps[bool]] | None = None,
 ) -> Steps[SearchState]:
-    """Run rounds { sense -> propose -> solve -> accept } until they gain nothing more."""
+    """Run rounds { sense -> propose -> solve -> accept } until they gain nothing more.
+
+    ``validate`` tells whether the point of a round is better on other components as well.
+    """
     state = replace(state, stalled=0, gain_share=gain_share)
     coarse = gain_share > context.policy.gain_share
     favorite, noise = 0, state.noise
@@ -69,6 +77,8 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
                 break
         context.accept(state.point)
         gained = before.gains(state.point)
+        if validate is not None and not (gained and (yield from validate(state.point.z))):
+            break
         if short and not gained:
             found = yield from check_roughness(context, before.point, noise)
             # kinks look like noise at one length; but then slopes have led somewhere before

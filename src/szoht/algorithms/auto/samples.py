@@ -1,19 +1,24 @@
 """Which part of a finite sum values are about: a few components first, then more, then all."""
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from szoht.core.random import Key, Purpose
 from szoht.types import Sample
 
-__all__ = ["first_size", "part", "sizes"]
+__all__ = ["fresh_part", "part", "sizes", "validated_size"]
 
-FEWEST, PER_NONZERO = 32, 12
-"""Components to begin with: at least so many, and so many for each non-zero."""
+FEWEST, PER_LOOK = 32, 6.0
+"""Components to begin with: at least so many, and so many times k (1 + log(d / k))."""
 
-SAMPLE_GROWTH = 4
+QUERIES_PER_LOOK = 12.0
+"""What a search on a part takes, in looks; parts are so small that the budget allows it."""
+
+SAMPLE_GROWTH = 3
+
+LEAST_PASSES = 10
+"""The answer is measured on all components where the budget is at least this many passes."""
 
 
 def part(seed: int, n_samples: int, size: int) -> Sample:
@@ -23,28 +28,45 @@ def part(seed: int, n_samples: int, size: int) -> Sample:
     >>> set(small) < set(large)
     True
     """
-    if size >= n_samples:
-        return np.arange(n_samples)
-    return np.sort(Key(seed=seed).generator(Purpose.SAMPLE).permutation(n_samples)[:size])
+    return np.arange(n_samples) if size >= n_samples else _range(seed, n_samples, 0, size)
 
 
-def first_size(n_samples: int, k: int) -> int:
-    """Return how many components to begin with.
+def fresh_part(seed: int, n_samples: int, size: int) -> Sample:
+    """Return as many components that `part` does not contain.
 
-    >>> first_size(10_000, 10), first_size(200, 10)
-    (120, 200)
+    >>> set(part(0, 50, 5)) & set(fresh_part(0, 50, 5))
+    set()
     """
-    size = max(FEWEST, math.ceil(PER_NONZERO * k))
-    return n_samples if 2 * size >= n_samples else size
+    return _range(seed, n_samples, size, 2 * size)
 
 
-def sizes(n_samples: int, k: int) -> Iterator[int]:
-    """Yield the sizes to go on with after the first, up to the whole sum.
+def _range(seed: int, n_samples: int, start: int, stop: int) -> Sample:
+    order = Key(seed=seed).generator(Purpose.SAMPLE).permutation(n_samples)
+    return np.sort(order[start:stop])
 
-    >>> list(sizes(10_000, 10))
-    [480, 1920, 10000]
+
+def validated_size(n_samples: int, budget: int | None) -> int:
+    """Return how many components the answer is measured on: all if the budget allows.
+
+    >>> validated_size(1000, 10_000), validated_size(1000, 5_000)
+    (1000, 500)
     """
-    size = first_size(n_samples, k)
-    while size < n_samples:
-        size = SAMPLE_GROWTH * size if 2 * SAMPLE_GROWTH * size < n_samples else n_samples
-        yield size
+    if budget is None or budget >= LEAST_PASSES * n_samples:
+        return n_samples
+    return max(budget // LEAST_PASSES, 1)
+
+
+def sizes(whole: int, look: float, budget: float) -> list[int]:
+    """Return the sizes of the parts to search on before ``whole`` components; none if they are few.
+
+    >>> sizes(10_000, 30, math.inf), sizes(200, 30, math.inf), sizes(10_000, 30, 30_000)
+    ([180, 540, 1620, 4860], [], [84, 252, 756, 2268])
+    """
+    affordable = budget / (QUERIES_PER_LOOK * look)
+    if affordable < FEWEST:
+        return []
+    size, found = math.ceil(min(max(FEWEST, PER_LOOK * look), affordable)), []
+    while 2 * size < whole:
+        found.append(size)
+        size *= SAMPLE_GROWTH
+    return found

@@ -4,15 +4,14 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from szoht.algorithms.auto.context import BudgetSpentError, SearchContext
-from szoht.algorithms.auto.descent import descend, search_supports
+from szoht.algorithms.auto.descent import search_supports
+from szoht.algorithms.auto.finite_sums import assumed_noise, solve_on_parts
 from szoht.algorithms.auto.global_search import search_globally, spend_rest
 from szoht.algorithms.auto.noise import estimate_noise, solve_noisy
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
-from szoht.algorithms.auto.samples import first_size, part, sizes
+from szoht.algorithms.auto.samples import part, validated_size
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structures import Coordinates, Structured, structure_of
 from szoht.algorithms.auto.units import find_units
@@ -28,9 +27,6 @@ __all__ = ["Auto", "begin"]
 GROWN_ERROR = 10.0
 """An error that has grown by this factor along the way may be the shape of f."""
 
-SUBSAMPLE_GAIN_SHARE = 0.03
-"""On part of a finite sum, a round that gains less than this share of f is stalled."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(GeneratorAlgorithm):
@@ -44,10 +40,10 @@ class Auto(GeneratorAlgorithm):
     effort: float = field(default=1.0, repr=False)
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
-        """Return the part of a finite sum to begin with."""
+        """Return the components that the answer is measured on, all where the budget allows."""
         if n_samples is None:
             return None
-        return part(seed, n_samples, first_size(n_samples, self.operator.k))
+        return part(seed, n_samples, validated_size(n_samples, self.max_queries))
 
     def steps(self, context: SolverContext) -> Steps[None]:
         """Search on growing parts of a finite sum, and then, or at once, on the whole of f."""
@@ -81,7 +77,7 @@ def solve(context: SearchContext) -> Steps[EvaluatedPoint | None]:
     noise = NoiseModel()
     try:
         if context.is_small:
-            noise = _assumed_noise(context, start)
+            noise = assumed_noise(context, start)
         else:
             noise = yield from estimate_noise(context, start)
         start, noise = yield from find_units(context, start, noise)
@@ -111,7 +107,7 @@ def _solve_with_error(context: SearchContext, state: SearchState) -> Steps[Searc
     if farther.value < point.value - 10 * noise.sigma:
         # no minimum: what looked like an error is the shape of f
         context.note(farther)
-        exact = SearchState(point=farther, noise=_assumed_noise(context, farther))
+        exact = SearchState(point=farther, noise=assumed_noise(context, farther))
         return (yield from search_supports(context, exact))
     if ending is Ending.CONVERGED and _has_grown(context, noise):
         # the shape of f was taken for its error
@@ -127,32 +123,3 @@ def _has_grown(context: SearchContext, noise: NoiseModel) -> bool:
     """Tell whether the error seen at the end is much larger than that of the first values."""
     evidence = context.outer.evidence
     return evidence is not None and evidence.noise_level > GROWN_ERROR * noise.sigma
-
-
-def solve_on_parts(context: SearchContext) -> Steps[None]:
-    """Descend on parts of a finite sum, each some times larger than the one before."""
-    outer, k = context.outer, context.structure.size
-    assert outer.n_samples is not None, "only a finite sum has parts"  # noqa: S101
-    start = yield from context.point(context.structure.to_z(outer.x))
-    for size in sizes(outer.n_samples, k):
-        if math.isnan(start.value):
-            return
-        context.first_value = start.value
-        state = SearchState(point=start, noise=_assumed_noise(context, start))
-        try:
-            state = yield from descend(context, state, SUBSAMPLE_GAIN_SHARE)
-        except BudgetSpentError:
-            yield from spend_rest(context, state.noise)
-        outer.sample = part(outer.seed, outer.n_samples, size)
-        outer.x = context.structure.to_x(state.point.z)
-        context.forget()
-        if size == outer.n_samples:
-            break
-        start = yield from context.point(state.point.z)
-        context.explain(f"f is now the mean over {size} of {outer.n_samples} components.")
-
-
-def _assumed_noise(context: SearchContext, start: EvaluatedPoint) -> NoiseModel:
-    """Return what is assumed where a test is not worth its queries: exact values."""
-    sigma = float(np.finfo(np.float64).eps) * abs(start.value)
-    return NoiseModel(sigma=sigma, axis_step=context.policy.axis_step, row_step=1e-7)
