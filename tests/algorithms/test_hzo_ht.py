@@ -29,6 +29,7 @@ def test_bad_input():
         )
 
 
+@pytest.mark.statistical
 def test_growing_directions_remove_the_error_floor():
     """The gradient does not vanish at the sparse solution, so a constant q leaves noise there."""
     d, k, budget = 100, 3, 30_000

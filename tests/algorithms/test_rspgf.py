@@ -41,6 +41,7 @@ def test_bad_input():
         )
 
 
+@pytest.mark.statistical
 def test_rspgf_gradient_mapping_falls_with_the_budget():
     """The rate is sqrt(d / N): 16 times the budget gives a quarter of the mapping, within 2."""
     f, gradient = least_squares(20)

@@ -156,6 +156,7 @@ def szoht_at_its_best():
     )
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     ("name", "options"),
     [

@@ -26,7 +26,7 @@ def boxes(draw):
     return low, nominal, high
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(boxes(), ANY_Z)
 def test_every_z_is_inside_the_bounds(box, z):
     low, nominal, high = box
@@ -34,7 +34,7 @@ def test_every_z_is_inside_the_bounds(box, z):
     assert low <= x <= high
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(boxes())
 def test_bounds_and_the_nominal_value_are_reached_exactly(box):
     low, nominal, high = box
@@ -45,7 +45,7 @@ def test_bounds_and_the_nominal_value_are_reached_exactly(box):
     assert v.to_x(v.z_high)[0] == high
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(boxes(), SHARES)
 def test_round_trip_of_x(box, share):
     low, nominal, high = box
@@ -55,7 +55,7 @@ def test_round_trip_of_x(box, share):
     assert abs(again - x) <= 4 * np.spacing(max(abs(low), abs(high)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.floats(-300, 300), st.floats(-300, 300), st.floats(-300, 300), ANY_Z)
 def test_logarithmic_scale_over_the_range_of_numbers(a, b, c, z):
     low, nominal, high = (10.0**power for power in sorted((a, b, c)))
@@ -81,7 +81,7 @@ def test_logarithmic_scale_from_one_end_of_the_range_to_the_other(nominal, x):
     assert v.to_x(v.to_z([x]))[0] == pytest.approx(x, rel=1e-11)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     st.floats(-1e6, 1e6),
     st.floats(2, 1e6),

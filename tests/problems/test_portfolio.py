@@ -52,7 +52,7 @@ def solved(problem, **options):
         constraint=problem.constraint,
         method="auto",
         rng=0,
-        max_queries=20_000,
+        max_queries=5_000,
         **options,
     )
     return problem.weights(result.x), result

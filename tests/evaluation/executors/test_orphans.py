@@ -82,8 +82,7 @@ class Case:
                 stderr=log,
                 env={**os.environ, "TMPDIR": str(self.tmp)},
                 start_new_session=True,
-                # a background job of a shell has Ctrl-C switched off, and its children inherit it
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
+                preexec_fn=_hear_signals,  # noqa: PLW1509
             )
         try:
             yield process
@@ -250,3 +249,9 @@ def is_worker_of(parent, pid):
     except OSError:
         return False
     return int(words[1]) == parent and b"spawn_main" in line
+
+
+def _hear_signals():
+    """A background job has Ctrl-C switched off, one under nohup SIGHUP; children inherit it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
