@@ -175,3 +175,14 @@ def test_a_smooth_run_ends_soon_after_its_answer(seed):
     result = run(fun, rng=seed, max_queries=20_000)
     assert result.status is Status.CONVERGED
     assert result.nfev <= max(600, 9 * found[0])
+
+
+def test_a_plateau_is_no_evidence_of_a_minimum():
+    """Half of the way down f is flat, whatever its variables do, but for a narrow well."""
+
+    def plateau(x):
+        return 1.0 + max(0.0, 1.0 - float(((x[[5, 20]] + 0.3) ** 2).sum()))
+
+    result = run(plateau)
+    assert result.fun == 1.0
+    assert not result.success
