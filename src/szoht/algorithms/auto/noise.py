@@ -32,6 +32,9 @@ SHORTEST_ROW, LONGEST_ROW = 1e-12, 1e-3
 ATOMS_SHARE = 0.3
 """Share of a known budget that is spent on which atoms matter, if they have several coordinates."""
 
+TRIED_AGAIN, MIN_AGAIN = 3, 100
+"""Searches with other probes after one that gained nothing, while more values than this are left."""
+
 FIRST_PLAN = 15.0
 """Values that a search under noise plans with first if the budget is unknown, in units of
 k (1 + log(d / k))."""
@@ -227,6 +230,7 @@ def _search_on(  # noqa: C901  (small functions that hand values over)
     first = Location(start.value, noise.sigma / math.sqrt(1 + noise.weight * noise.fresh))
     x, rng = start.z[on] / reach, context.generator()
     values.keep(np.flatnonzero(x), x[x != 0], start.value)
+    again = TRIED_AGAIN
     while True:
         search = NoisySearch(
             values=values,
@@ -239,6 +243,10 @@ def _search_on(  # noqa: C901  (small functions that hand values over)
             report=report,
         )
         answer = yield from search.run()
+        if not answer.improved and again and MIN_AGAIN < context.left < math.inf:
+            again -= 1
+            context.explain("the start was not improved: other probes are tried.")
+            continue
         if answer.settled or not (answer.improved or math.isinf(context.left)):
             break
         if math.isfinite(spend):

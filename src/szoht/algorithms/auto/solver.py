@@ -69,7 +69,7 @@ def begin(outer: SolverContext, operator: Structured, solver: "Auto | AutoPath")
 
 
 def solve(context: SearchContext) -> Steps[EvaluatedPoint | None]:
-    """Minimize from the iterate of the notebook; None if f is undefined there."""
+    """Minimize from the iterate of the context; None if f is undefined there."""
     start = yield from context.point(context.structure.to_z(context.outer.x))
     if math.isnan(start.value):
         return None

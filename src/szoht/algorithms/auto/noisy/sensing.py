@@ -85,6 +85,8 @@ def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sen
     adapting = _Adapting(grow=is_new and probes.values.unbounded, shorten=is_new, stretch=is_new)
     wanted = math.ceil(LOOK * _look(probes))
     yield from probes.more(max(4, wanted - probes.y.size))
+    if probes.n_directions < MIN_ROWS:  # few coordinates, or many failures
+        yield from probes.more(2 * (MIN_ROWS - probes.n_directions))
     while True:
         found, sure = _analyze(probes)
         spent = start - probes.values.left()
