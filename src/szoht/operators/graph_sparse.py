@@ -2,25 +2,17 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from heapq import heapify, heappop, heappush
 
 import numpy as np
 
 from szoht.core.validation import check_integer, frozen
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.operators.box import Bound, as_bounds, check_bounds, clip_with_gains
-from szoht.operators.forest import Forest, heaviest_subtree
+from szoht.operators.connected import select_connected
 from szoht.operators.steiner import Graph
 from szoht.types import Indices, Vector
 
 __all__ = ["GraphSparse"]
-
-SEARCHES = 8
-"""Steiner forests that are computed at most, each for another price of an edge."""
-
-IMPROVEMENTS = 4
-"""Rounds in which a support is extended to twice its size and cut again, at most."""
-
 
 @dataclass(frozen=True, eq=False)
 class GraphSparse:
@@ -81,98 +73,24 @@ class GraphSparse:
         return x
 
     def select(self, gains: Vector, size: int) -> Indices:
-        """Return at most ``size`` connected nodes with a large sum of ``gains``, sorted."""
-        graph = self.graph(gains.size)
-        active = np.flatnonzero(gains)
-        if active.size <= size and self._count(active, gains.size) <= self.components:
-            return active
-        kept = self._cut(graph, self._steiner(graph, gains, size), gains, size)
-        for _ in range(IMPROVEMENTS):
-            wider = _extend(graph, kept, gains, 2 * size)
-            cut = self._cut(graph, wider, gains, size, kept)
-            if gains[cut].sum() <= gains[kept].sum():
-                break
-            kept = cut
-        return kept
+        """Return at most ``size`` nodes in few components with a large sum of ``gains``, sorted."""
+        return select_connected(self.graph(gains.size), gains, size, self.components)
 
     def contains(self, x: Vector) -> bool:
-        """Tell whether the non-zeros are at most k, connected and within the bounds."""
-        inside = bool(np.all((x >= self.low) & (x <= self.high)))
-        active = np.flatnonzero(x)
-        return inside and active.size <= self.k and self._count(active, x.size) <= self.components
+        """Tell whether k nodes, connected and non-zeros or between them, hold all non-zeros.
 
-    def _count(self, nodes: Indices, d: int) -> int:
-        """Return how many components some nodes have."""
-        return int(self.graph(d).components(nodes).max(initial=-1)) + 1
-
-    def _steiner(self, graph: Graph, gains: Vector, size: int) -> Indices:
-        """Return connected nodes of which there are from 2 size - 1 to 4 size, if this can be."""
-        least, most = 2 * size - 1, 4 * size
-        scale = 1.0 / float(np.partition(gains, -size)[-size] or gains.max())
-        low, high = 0.0, np.inf
-        found = np.array([int(np.argmax(gains))])
-        for _ in range(SEARCHES):
-            nodes = graph.steiner_forest(scale * gains, self.components)
-            if nodes.size > most:
-                high = scale
-                if found.size < least:
-                    found = nodes
-            else:
-                low = scale
-                found = nodes
-                if nodes.size >= least:
-                    break
-            if low == 0.0 or high == np.inf:
-                scale *= 0.5 if high < np.inf else 2.0
-            else:
-                scale = float(np.sqrt(low * high))
-        return found
-
-    def _cut(
-        self, graph: Graph, nodes: Indices, gains: Vector, size: int, keep: Indices | None = None
-    ) -> Indices:
-        """Return the best part of ``nodes`` of at most ``size``, along a spanning forest.
-
-        The forest prefers edges between nodes of large gain, and spans ``keep`` by itself.
+        What is zero and in between is found greedily; where more than a few zeros are needed to
+        connect the non-zeros, a point of the set may be missed.
         """
-        costs = 3.0 - gains / gains.max()
-        if keep is not None:
-            costs[keep] = 1.0
-        edges = graph.spanning_forest(nodes, costs)
-        place = np.full(graph.d, -1)
-        place[nodes] = np.arange(nodes.size)
-        if self.components == 1:
-            return nodes[heaviest_subtree(place[edges], gains[nodes], size)]
-        above, _ = graph.rooted(edges, nodes[np.argsort(-gains[nodes], kind="stable")])
-        parents = [place[above[node]] if above[node] >= 0 else -1 for node in nodes.tolist()]
-        return nodes[Forest(parents).best(gains[nodes], size)]
+        if not np.all((x >= self.low) & (x <= self.high)):
+            return False
+        joined = self.graph(x.size).connect(np.flatnonzero(x), self.k, self.components)
+        return joined is not None
 
 
 @lru_cache(maxsize=8)
 def _graph(operator: GraphSparse, d: int) -> Graph:
     return Graph(d, operator.edges)
-
-
-def _extend(graph: Graph, nodes: Indices, gains: Vector, size: int) -> Indices:
-    """Return ``nodes`` and neighbors of theirs, those of largest gain first, ``size`` at most."""
-    inside = set(nodes.tolist())
-    weights = gains.tolist()
-    seen = set(inside)
-    border: list[tuple[float, int]] = []
-
-    def look(node: int) -> None:
-        for other in graph.neighbors[node]:
-            if other not in seen:
-                seen.add(other)
-                heappush(border, (-weights[other], other))
-
-    for node in nodes.tolist():
-        look(node)
-    while border and len(inside) < size:
-        _, node = heappop(border)
-        inside.add(node)
-        look(node)
-    return np.array(sorted(inside), dtype=np.intp)
 
 
 def _as_edges(value: object) -> Indices:

@@ -6,7 +6,7 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
+from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra, minimum_spanning_tree
 
 from szoht.types import Indices, Mask, Vector
 
@@ -49,7 +49,7 @@ class Graph:
         kept: Indices = self.edges[inside[self.edges[:, 0]] & inside[self.edges[:, 1]]]
         return kept
 
-    def components(self, nodes: Indices) -> Indices:
+    def labels(self, nodes: Indices) -> Indices:
         """Return to which component of the subgraph induced by ``nodes`` each of them belongs."""
         inside = np.zeros(self.d, dtype=bool)
         inside[nodes] = True
@@ -57,6 +57,35 @@ class Graph:
         labels = connected_components(self.matrix(edges, np.ones(len(edges))), directed=False)[1]
         numbers: Indices = np.unique(labels[nodes], return_inverse=True)[1]
         return numbers
+
+    def connect(self, nodes: Indices, size: int, components: int) -> Indices | None:
+        """Return ``nodes`` and others that connect them, ``size`` at most, or None if not found.
+
+        While there are too many components, the smallest is joined to the nearest other one.
+        """
+        while nodes.size <= size:
+            labels = self.labels(nodes)
+            counts = np.bincount(labels)
+            if counts.size <= components:
+                return nodes
+            start = labels == np.argmin(counts)
+            distances, above, _ = dijkstra(
+                self.matrix(self.edges, np.ones(len(self.edges))),
+                directed=False,
+                indices=nodes[start],
+                return_predecessors=True,
+                unweighted=True,
+                limit=size,
+                min_only=True,
+            )
+            node = int(nodes[~start][np.argmin(distances[nodes[~start]])])
+            if np.isinf(distances[node]):
+                return None
+            path = [node]
+            while above[path[-1]] >= 0:
+                path.append(int(above[path[-1]]))
+            nodes = np.union1d(nodes, path)
+        return None
 
     def steiner_forest(self, prizes: Vector, components: int) -> Indices:
         """Return nodes of at most ``components`` trees F with few edges and large prizes.
