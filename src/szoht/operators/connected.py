@@ -10,7 +10,7 @@ from szoht.operators.forest import Forest, heaviest_subtree
 from szoht.operators.steiner import Graph
 from szoht.types import Indices, Vector
 
-__all__ = ["select_connected"]
+__all__ = ["select_connected", "steiner_nodes"]
 
 PRICES = 8
 """Steiner forests that are computed at most, each for another price of an edge."""
@@ -21,23 +21,30 @@ REGION = 4
 ROUNDS = 6
 """Rounds of improvement, at most."""
 
-TREES = (2, 16)
+TREES = (1, 16)
 """Fewest and most shortest-path trees in a round."""
 
 TREE_NODES = 4_000
-"""Nodes of all trees of a round, about."""
+"""Nodes of all trees of a round, about: 5 microseconds each."""
 
 
 def select_connected(graph: Graph, gains: Vector, size: int, components: int) -> Indices:
     """Return at most ``size`` nodes in few components with a large sum of ``gains``, sorted.
 
-    ``gains`` are not negative. A Steiner forest of at least 2 size - 1 nodes is cut to size along
-    a spanning tree, then improved by local search.
+    ``gains`` are not negative. A Steiner forest is cut to size along a spanning tree; the best of
+    this and of trees of shortest paths around the heaviest nodes is improved by local search.
+    `szoht.theory.graph_head_factor` says what the first step guarantees.
     """
     active = np.flatnonzero(gains)
     if graph.connect(active, size, components) is not None:
         return active
-    kept = _cut(graph, _steiner_nodes(graph, gains, size, components), gains, size, components)
+    nodes = steiner_nodes(graph, gains, components, least=(size + 1) // 2, most=8 * size)
+    kept = _cut(graph, nodes, gains, size, components)
+    for seed in np.argsort(-gains, kind="stable")[: _trees(REGION * size)]:
+        region = _extend(graph, np.array([seed]), gains, REGION * size)
+        found = _best_on_paths(graph, region, np.array([seed]), gains, size)
+        if gains[found].sum() > gains[kept].sum():
+            kept = found
     for _ in range(ROUNDS):
         better = _improve(graph, kept, gains, size, components)
         if better is None:
@@ -46,24 +53,42 @@ def select_connected(graph: Graph, gains: Vector, size: int, components: int) ->
     return _without_zeros(graph, kept, gains, size, components)
 
 
-def _steiner_nodes(graph: Graph, gains: Vector, size: int, components: int) -> Indices:
-    """Return the nodes of a Steiner forest, from 2 size - 1 to 8 size of them if that can be."""
-    least, most = 2 * size - 1, 8 * size
+def steiner_nodes(
+    graph: Graph, gains: Vector, components: int, *, least: int, most: int
+) -> Indices:
+    """Return the nodes of a Steiner forest, from ``least`` to ``most`` of them if that can be.
+
+    The price of an edge falls until there are enough nodes, then is searched for between a price
+    with too few and one with too many, as if the number were a power of the price. If the search
+    fails there are too many, or all.
+    """
+    rank = min(least, gains.size)
+    scale = 1.0 / (float(np.partition(gains, -rank)[-rank]) or float(gains.max()))
+    few, many = (0.0, 1), (np.inf, gains.size)
     found = np.argsort(-gains, kind="stable")[:components]
-    scale = 1.0 / (float(np.partition(gains, -size)[-size]) or float(gains.max()))
-    low, high = 0.0, np.inf
     for _ in range(PRICES):
         nodes = graph.steiner_forest(scale * gains, components)
         if nodes.size <= most or found.size < least:
             found = nodes
         if least <= nodes.size <= most:
             break
-        low, high = (scale, high) if nodes.size < least else (low, scale)
-        if high == np.inf:
-            scale = 2**0.5 * low
+        if nodes.size < least:
+            few = scale, nodes.size
         else:
-            scale = (low * high) ** 0.5 if low else high / 2
+            many = scale, nodes.size
+        if many[0] == np.inf:
+            scale *= 2**0.5
+        elif few[0] == 0.0:
+            scale /= 2
+        else:
+            share = np.log(1.5 * least / few[1]) / np.log(many[1] / few[1])
+            scale = few[0] * (many[0] / few[0]) ** float(np.clip(share, 0.2, 0.8))
     return found
+
+
+def _trees(nodes: int) -> int:
+    """Return how many trees of so many nodes to try."""
+    return int(np.clip(TREE_NODES // nodes, *TREES))
 
 
 def _cut(graph: Graph, nodes: Indices, gains: Vector, size: int, components: int) -> Indices:
@@ -93,9 +118,8 @@ def _improve(
     roots = kept[order][first]
     label_of = dict(zip(kept.tolist(), labels.tolist(), strict=True))
     lightest = int(np.argmin(np.bincount(labels, gains[kept])))
-    trees = int(np.clip(TREE_NODES // region.size, *TREES))
     best, most = None, float(gains[kept].sum()) * (1 + 1e-12)
-    for seed in region[np.argsort(-gains[region], kind="stable")[:trees]].tolist():
+    for seed in region[np.argsort(-gains[region], kind="stable")[: _trees(region.size)]].tolist():
         changed = roots.copy()
         if roots.size < components and seed not in roots:
             changed = np.append(changed, seed)
@@ -117,7 +141,7 @@ def _best_on_paths(
     ends = place[graph.within(inside)]
     weights = gains[region]
     scale = float(np.partition(weights, -size)[-size]) if region.size >= size else 0.0
-    costs = np.maximum(1e-3, 1.0 - weights / (scale or float(weights.max())))
+    costs = np.maximum(1e-3, 1.0 - weights / (scale or float(weights.max()) or 1.0))
     one, other = np.vstack([ends, ends[:, ::-1]]).T
     paths = csr_array((costs[other], (one, other)), shape=(region.size, region.size))
     distances, above, _ = dijkstra(
