@@ -111,6 +111,11 @@ class GroupSparse:
         return Overlaps(self.groups, self.overlap) if isinstance(self.groups, tuple) else None
 
     @property
+    def limited(self) -> bool:
+        """Whether there is more than disjoint groups and k."""
+        return self.per_group is not None or self.overlaps is not None
+
+    @property
     def is_exact(self) -> bool:
         """Whether `prox` is the projection."""
         return self.overlaps is None or self.overlaps.is_exact
