@@ -197,8 +197,10 @@ def _regions(parts: int) -> Callable[[np.random.Generator], tuple[Operator, Vect
         operator = GraphSparse(30, grid_edges(30, 30), parts)
         neighbors = operator.graph(900).neighbors
         size = 30 // parts
-        starts = rng.choice(900, parts, replace=False).tolist()
-        grown = [_grow(rng, neighbors, start, size) for start in starts]
+        # one in each strip of the image, so that they are apart
+        columns = 30 * np.arange(parts) // parts + rng.integers(0, 10, parts)
+        starts = 30 * rng.integers(0, 30, parts) + columns
+        grown = [_grow(rng, neighbors, int(start), size) for start in starts]
         return operator, _filled(rng, 900, np.unique(np.concatenate(grown)))
 
     return make
