@@ -41,9 +41,7 @@ def select_connected(graph: Graph, gains: Vector, size: int, components: int) ->
         return active
     nodes = steiner_nodes(graph, gains, components, least=(size + 1) // 2, most=8 * size)
     kept = _cut(graph, nodes, gains, size, components)
-    kept = max(
-        [kept, *_starts(graph, gains, size)], key=lambda found: float(gains[found].sum())
-    )
+    kept = max([kept, *_starts(graph, gains, size)], key=lambda found: float(gains[found].sum()))
     for _ in range(ROUNDS):
         better = _improve(graph, kept, gains, size, components)
         if better is None:
@@ -58,9 +56,7 @@ def _starts(graph: Graph, gains: Vector, size: int) -> list[Indices]:
     if REGION * size >= graph.d:
         return [_best_on_paths(graph, np.arange(graph.d), seeds[:, None], gains, size)]
     return [
-        _best_on_paths(
-            graph, _extend(graph, seed, gains, REGION * size), seed[None], gains, size
-        )
+        _best_on_paths(graph, _extend(graph, seed, gains, REGION * size), seed[None], gains, size)
         for seed in seeds[:, None]
     ]
 

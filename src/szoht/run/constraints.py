@@ -65,9 +65,7 @@ def constraint_on_z(
     return _of_sums(operator, variables)
 
 
-def _bounds(
-    operator: Bounded | Box | Identity, variables: Variables
-) -> tuple[Vector, Vector]:
+def _bounds(operator: Bounded | Box | Identity, variables: Variables) -> tuple[Vector, Vector]:
     """Return bounds on z: those of the operator, on x, and those of the variables."""
     if isinstance(operator, Identity):
         return variables.z_low, variables.z_high
