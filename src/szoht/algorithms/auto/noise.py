@@ -38,7 +38,7 @@ ATOMS_SHARE = 0.3
 """Share of a known budget that is spent on which atoms matter, if they have several coordinates."""
 
 TRIED_AGAIN, MIN_AGAIN = 3, 100
-"""Searches with other probes after one that gained nothing, while more values than this are left."""
+"""Searches with other probes after one that gained nothing, while that many values are left."""
 
 FIRST_PLAN = 15.0
 """Values that a search under noise plans with first if the budget is unknown, in units of
@@ -88,19 +88,30 @@ def _judge_line(context: SearchContext, start: EvaluatedPoint) -> Steps[NoiseMod
     far = int(np.argmax(np.abs(everything - np.median(everything))))
     again = yield from context.value(start.z if far == 0 else line[far - 1])
     if again == everything[far]:
-        if noise.sigma <= CLEAN * ROUNDING * float(np.abs(everything).max()):
-            # no error of neighbors: small units, a kink, or many of them
-            return (yield from _roughness(context, start, noise, (LONG_ROUGH_STEPS,)))
-        if context.left < len(longer):
-            return noise
-        more = yield from context.values(longer)
-        table = np.array([start.value, values[3], *more])
-        return with_longer_table(noise, table) if np.isfinite(table).all() else noise
+        return (yield from _judge_farther(context, start, noise, everything, longer))
     context.outliers = True
     start = EvaluatedPoint(start.z, (yield from context.value(start.z)))
     context.forget()
     context.note(start)
     return (yield from _judge_line(context, start))
+
+
+def _judge_farther(
+    context: SearchContext,
+    start: EvaluatedPoint,
+    noise: NoiseModel,
+    values: Vector,
+    longer: list[Vector],
+) -> Steps[NoiseModel]:
+    """Judge a fixed error from a second table; without one of neighbors, from a longer line."""
+    if noise.sigma <= CLEAN * ROUNDING * float(np.abs(values).max()):
+        # small units, a kink, or many of them
+        return (yield from _roughness(context, start, noise, (LONG_ROUGH_STEPS,)))
+    if context.left < len(longer):
+        return noise
+    more = yield from context.values(longer)
+    table = np.array([start.value, values[4], *more])
+    return with_longer_table(noise, table) if np.isfinite(table).all() else noise
 
 
 def _line(context: SearchContext, z: Vector) -> tuple[list[Vector], list[Vector]]:

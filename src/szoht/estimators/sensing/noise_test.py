@@ -45,7 +45,7 @@ ROUGH_STEPS: Vector = 1e-3 * np.arange(1.0, 9.0)
 """Where roughness over longer distances is looked for when slopes lead nowhere."""
 
 LONG_ROUGH_STEPS: Vector = 10 * ROUGH_STEPS
-"""Where it is looked for too if slopes are dense: quantiles of 50 values have kinks this far apart."""
+"""Where it is looked for too if slopes are dense: quantiles have kinks that far apart."""
 
 ROUGH = 0.05
 """Third differences of at least this share of the first ones, all but two, are those of errors."""
