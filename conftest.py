@@ -10,6 +10,8 @@ from sybil.parsers.rest import DocTestParser
 # before NumPy is imported: processes that each use every processor only disturb one another
 for _library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+# the tests start processes by the hundred, and to compile the package takes as long as to import it
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 _documents = Sybil(parsers=[PythonCodeBlockParser(), SkipParser()], patterns=["*.md"])
 _docstrings = Sybil(
