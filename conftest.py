@@ -24,6 +24,18 @@ pytest_collect_file = (_documents + _docstrings).pytest()
 CLUSTERS = {"dask_client": "test_dask", "ray_cluster": "test_ray"}
 """How tests that need a cluster are called, by its fixture: processes are given names only."""
 
+UNTRACED = (
+    "tests/algorithms/auto/test_endings.py",
+    "tests/algorithms/auto/test_structures.py",
+    "tests/conformance/test_conformance.py",
+    "tests/core/test_distributions.py",
+    "tests/estimators/test_sphere.py",
+    "tests/problems/test_portfolio.py",
+    "tests/store/test_crafted.py",
+    "tests/store/test_extended.py",
+)
+"""Long files that only repeat lines which other tests run: coverage would double their time."""
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
@@ -52,5 +64,7 @@ def pytest_collection_modifyitems(items):
                     f"{item.nodeid} uses the fixture {fixture}; call it {CLUSTERS[fixture]}, so "
                     "that all of its kind run in one process."
                 )
+        if item.nodeid.partition("::")[0] in UNTRACED:
+            item.add_marker("no_cover")
     names = set(CLUSTERS.values())
     items.sort(key=lambda item: getattr(item, "originalname", None) not in names)
