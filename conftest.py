@@ -36,6 +36,9 @@ UNTRACED = (
 )
 """Long files that only repeat lines which other tests run: coverage would double their time."""
 
+FIRST = ("tests/test_benchmarks.py", "tests/evaluation/executors/test_orphans.py")
+"""The longest files: one that came last would leave the other process idle."""
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
@@ -56,7 +59,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(items):
-    """Put the tests that need a cluster first, as they take longest, and check their names."""
+    """Put first what takes longest, check the names of tests of clusters, trace what is needed."""
     for item in items:
         for fixture in CLUSTERS.keys() & set(getattr(item, "fixturenames", ())):
             if item.originalname != CLUSTERS[fixture]:
@@ -64,7 +67,16 @@ def pytest_collection_modifyitems(items):
                     f"{item.nodeid} uses the fixture {fixture}; call it {CLUSTERS[fixture]}, so "
                     "that all of its kind run in one process."
                 )
-        if item.nodeid.partition("::")[0] in UNTRACED:
+        if _file(item) in UNTRACED:
             item.add_marker("no_cover")
-    names = set(CLUSTERS.values())
-    items.sort(key=lambda item: getattr(item, "originalname", None) not in names)
+    items.sort(key=_rank)
+
+
+def _file(item):
+    return item.nodeid.partition("::")[0]
+
+
+def _rank(item):
+    if getattr(item, "originalname", None) in CLUSTERS.values():
+        return -1
+    return FIRST.index(_file(item)) if _file(item) in FIRST else len(FIRST)
