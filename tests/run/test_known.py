@@ -1,5 +1,7 @@
 """Known evaluations: how they are read, which of them begins a run, and what contradicts."""
 
+import json
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -375,3 +377,13 @@ def test_the_command_line_reads_a_file(tmp_path, monkeypatch):
     )
     assert outcome.exit_code == 0, outcome.output
     assert "best 0.25 after 2 queries" in outcome.output
+
+
+def test_points_are_asked_for_with_what_is_known(tmp_path):
+    path = write_csv(tmp_path / "known.csv", ("x", "y", "z", "value"), (0, 1.5, 0, 0.25))
+    store = tmp_path / "runs.db"
+    arguments = ["ask", str(store), "--new", "--dim", "3", "-k", "1", "--known", str(path)]
+    outcome = CliRunner().invoke(app, arguments)
+    assert outcome.exit_code == 0, outcome.output
+    asked = [json.loads(line) for line in outcome.stdout.splitlines()]
+    assert [point["x"] for point in asked] == [[0.0, 0.0, 0.0], [0.0, 1.5, 0.0]]

@@ -1,5 +1,6 @@
 """`AskTell`: a run whose points are evaluated by the caller."""
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -13,9 +14,10 @@ from szoht.core.variable_columns import Named
 from szoht.errors import ParameterError
 from szoht.evaluation.evaluate import as_gradient, as_values
 from szoht.evaluation.oracle import OnError
-from szoht.run.callbacks import Callback
+from szoht.run.callbacks import Callback, as_callbacks
 from szoht.run.config import RunConfig
 from szoht.run.known import Known
+from szoht.run.log import LOGGER, RunLog, log_ending
 from szoht.run.problem import Bounds, Start, VariableOptions
 from szoht.run.solver_run import SolverRun
 from szoht.stopping import Rule
@@ -83,6 +85,7 @@ class AskTell(SolverRun):
         callback: Callback | Iterable[Callback] | None = None,
         monitor: Callable[[Vector], float] | None = None,
     ) -> None:
+        log = RunLog()
         self._begin(
             RunConfig.of(
                 x0,
@@ -107,9 +110,11 @@ class AskTell(SolverRun):
                 on_error=on_error,
                 known=known,
             ),
-            callback,
+            (*as_callbacks(callback), log),
             monitor,
         )
+        log.expect(self.query_limit)
+        log.begin()
 
     def ask(self) -> Plan:
         """Return what to evaluate next; the same plan until its values are told."""
@@ -138,3 +143,5 @@ class AskTell(SolverRun):
         if slope is not None:
             slope = self._view.gradient(plan.queries[0].base, slope)
         self.receive(plan.answered(rows, slope))
+        if self.done and LOGGER.isEnabledFor(logging.INFO):
+            log_ending(self.result)
