@@ -68,6 +68,13 @@ def test_a_scan_along_all_axes_is_all_that_slopes_need():
     assert warm.nfev <= cold.nfev - 120
 
 
+def test_a_scan_of_a_sparse_gradient_is_believed():
+    cold = solve(quadratic, D, target=1e-6)
+    warm = solve(quadratic, D, known(quadratic, 0.001 * np.eye(D)), target=1e-6)
+    assert f"slopes along 0 rows and {D} axes are known." in warm.explain
+    assert warm.nfev <= cold.nfev - 2 * K
+
+
 def test_an_earlier_run_is_continued_rather_than_repeated():
     seen = []
 

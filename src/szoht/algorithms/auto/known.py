@@ -155,7 +155,8 @@ def _agrees(
     value = yield from context.value(structure.clip(point.z + share * move))
     slope, change = abs(float(kind.slopes[suspect])), float(kind.changes[suspect])
     miss = abs((value - point.value) / share - change)
-    return bool(miss * slope <= DISAGREEMENT * robust_rms(kind.slopes) * abs(change))
+    usual = max(robust_rms(kind.slopes), 0.5 * slope)  # along axes, most slopes may vanish
+    return bool(miss * slope <= DISAGREEMENT * usual * abs(change))
 
 
 def _wrong(context: SearchContext, point: EvaluatedPoint, kind: KnownKind) -> Steps[Mask]:
