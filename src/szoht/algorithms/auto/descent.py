@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.known import better_elsewhere
 from szoht.algorithms.auto.moves.base import Move
 from szoht.algorithms.auto.moves.extend import ExtendAndPrune
 from szoht.algorithms.auto.moves.join import JoinAndPrune
@@ -75,6 +76,9 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
                 much = before.point.value - state.point.value > MUCH * abs(before.point.value)
                 favorite = i if much else (i + 1) % len(moves)
                 break
+        better = better_elsewhere(context, state.point)
+        if better is not None:
+            state = replace(state, point=better, curvature=None)
         context.accept(state.point)
         gained = before.gains(state.point)
         if validate is not None and not (gained and (yield from validate(state.point.z))):
