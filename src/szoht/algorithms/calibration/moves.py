@@ -162,7 +162,9 @@ def _end_or_restart(
         state.restarts += 1
         point = search.point_of(fresh[0])
         (residuals,) = yield from search.simulate([point])
-        search.explain(f"{RESTART} from another support at misfit {search.misfit_of(residuals):.4g}.")
+        search.explain(
+            f"{RESTART} from another support at misfit {search.misfit_of(residuals):.4g}."
+        )
         if np.isfinite(residuals).any():
             search.learn_from_move(point, residuals)
             search.move_to(point, residuals)

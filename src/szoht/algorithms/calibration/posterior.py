@@ -105,9 +105,7 @@ class PriorVariances(NamedTuple):
     error: float
 
 
-def learn_variances(
-    design: Vector, responses: Vector, policy: CalibrationPolicy
-) -> PriorVariances:
+def learn_variances(design: Vector, responses: Vector, policy: CalibrationPolicy) -> PriorVariances:
     """Learn which columns matter from responses of shape (n_probes, n_outputs), all finite.
 
     The multiplicative updates of sparse Bayesian learning on half-whitened outputs: many outputs

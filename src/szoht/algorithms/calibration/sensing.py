@@ -219,9 +219,7 @@ def _good_error(search: CalibrationSearch, probes: Probes, before: int) -> float
     return max(search.policy.heldout_error, search.policy.noise_factor * floor)
 
 
-def _try_support(
-    search: CalibrationSearch, tried: list[tuple[Vector, Vector]]
-) -> Steps[bool]:
+def _try_support(search: CalibrationSearch, tried: list[tuple[Vector, Vector]]) -> Steps[bool]:
     """Simulate the best support while sensing, if it promises much; tell whether it kept that."""
     policy = search.policy
     search.damping = policy.damping_start
