@@ -59,6 +59,9 @@ class CalibrationPolicy:
     """Power of the singular values of the responses from which variances are learned.
 
     1 is plain sparse Bayesian learning; half-whitening decides where outputs are correlated."""
+    smooth_lengths: tuple[float, ...] = (2.0, 4.0, 8.0)
+    """Numbers of neighbors over which columns may be alike, besides none: whichever predicts new
+    probes best. Smoothing needs 25 probes in place of 110 where variables are places in space."""
     sweeps: int = 120
     """Iterations of sparse Bayesian learning."""
     all_columns: int = 400
@@ -104,19 +107,21 @@ class CalibrationPolicy:
 
     # when nothing is promised
     optimistic_damping: float = 0.01
-    optimistic_promise: float = 0.5
-    """A support is tried on the mean Jacobian alone if it promises this share of the misfit."""
+    """Weight of the quartic term where the mean Jacobian is taken for the truth."""
+    excursions: int = 3
+    """Other supports that are followed in a row, from the best point, ..."""
+    excursion_moves: int = 5
+    """... for so many moves at most, until one of them is better."""
     broad_probes: int = 8
-    broad_length: float = 2.0
-    """Probes drawn from the posterior, and their largest entry in probe lengths."""
+    """Probes of all variables at the current point, or 2 k if that is more."""
     stalled_rounds: int = 3
-    """Rounds of probing and trying without a gain before the search ends or restarts."""
-    restarts: int = 2
-    """Restarts from other supports."""
+    """Rounds of probing and excursions without a gain before the search ends."""
     gain: float = 1e-3
     """A gain of less than this share of the misfit does not postpone the end."""
-    exact: float = 1e-16
-    """A misfit below this share of the start's is rounding."""
+    exact: float = 1e-14
+    """A misfit below this share of the start's is zero."""
+    explained: float = 0.95
+    """With sigma given, a misfit below this quantile of chi-square is explained by it."""
     noise_misfit: float = 2.0
     """The search ends below this many times the misfit that fresh noise explains."""
     outlier: float = 5.0

@@ -3,8 +3,10 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import chdtri
 
 from szoht.algorithms.calibration.policy import CalibrationPolicy
 from szoht.algorithms.calibration.posterior import JacobianPosterior
@@ -33,6 +35,14 @@ class Visit:
     residuals: Vector
 
 
+class SavedCenter(NamedTuple):
+    """A center, its residuals, and the posterior of the Jacobian there."""
+
+    point: Vector
+    residuals: Vector
+    posterior: JacobianPosterior
+
+
 class Weighting:
     """How residuals are weighted: stages that follow one another where a loss is robust."""
 
@@ -55,6 +65,7 @@ class CalibrationSearch:
     f_scale: float
     k: int
     policy: CalibrationPolicy
+    has_sigma: bool = False
     budget: int | None = None
     spent: int = 0
     failures: int = 0
@@ -97,6 +108,17 @@ class CalibrationSearch:
         """The posterior, once there is one."""
         assert self.posterior is not None, "probes come before moves"  # noqa: S101
         return self.posterior
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether fresh noise, or the errors of the measurements, or rounding explain the misfit."""
+        policy = self.policy
+        limit = policy.exact * float((self.filled(self.start_residuals) ** 2).sum())
+        limit = max(limit, policy.noise_misfit * self.noise_misfit)
+        if self.has_sigma and self.loss == "linear":
+            freedom = max(self.m - self.k, 1)
+            limit = max(limit, float(chdtri(freedom, 1 - policy.explained)))
+        return self.misfit <= limit
 
     def misfit_of(self, residuals: Vector) -> float:
         """Return the weighted sum of squares; infinite for a point that failed."""
@@ -159,13 +181,25 @@ class CalibrationSearch:
             self.outer.note(self.domain.to_z(point), self.cost_of(residuals))
 
     def move_to(self, point: Vector, residuals: Vector) -> None:
+        """Make a point the center, and the iterate of the run."""
+        self.shift_to(point, residuals)
+        self.outer.move(self.domain.to_z(point), self.cost_of(residuals))
+        self.reweight()
+
+    def shift_to(self, point: Vector, residuals: Vector) -> None:
         """Make a point the center: the Jacobian there is less well known."""
         length = float(np.linalg.norm(point - self.center))
         if self.posterior is not None:
             self.posterior = self.posterior.drifted(length, self.policy)
         self.center, self.center_residuals = point.copy(), residuals
-        self.outer.move(self.domain.to_z(point), self.cost_of(residuals))
-        self.reweight()
+
+    def save(self) -> "SavedCenter":
+        """Return what `restore` needs to come back to the center."""
+        return SavedCenter(self.center, self.center_residuals, self.known)
+
+    def restore(self, saved: "SavedCenter") -> None:
+        """Come back to a center, with what was known there."""
+        self.center, self.center_residuals, self.posterior = saved
 
     def learn_from_move(self, point: Vector, residuals: Vector) -> None:
         """Update the posterior by a simulation away from the center."""

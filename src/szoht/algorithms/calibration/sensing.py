@@ -10,11 +10,11 @@ from szoht.algorithms.generator import Steps
 from szoht.errors import EvaluationError
 from szoht.types import Vector
 
-__all__ = ["Probes", "measure_start", "sense"]
+__all__ = ["ProbeFits", "Probes", "measure_start", "sense", "sense_again"]
 
 
 class Probes:
-    """Probes around one center: rows of the design, and responses, per unit of length."""
+    """Rows of the design, and responses to probes, per unit of length."""
 
     def __init__(self) -> None:
         self.rows: list[Vector] = []
@@ -71,10 +71,11 @@ def choose_length(search: CalibrationSearch, probes: Probes) -> Steps[None]:
                 probes.add(row, change, search.length)
                 break
             _lengthen(search, size)
-        elif search.noise > 0 or search.domain.grid.any():
-            probes.add(row, change, search.length)
-            break
-        elif (yield from _is_linear(search, step, change)):
+        elif (
+            search.noise > 0
+            or search.domain.grid.any()
+            or (yield from _is_linear(search, step, change))
+        ):
             probes.add(row, change, search.length)
             break
     if not responded and search.failures == 0:
@@ -130,32 +131,77 @@ def _is_linear(search: CalibrationSearch, step: Vector, change: Vector) -> Steps
     return False
 
 
-def sense(search: CalibrationSearch) -> Steps[None]:
+def sense(search: CalibrationSearch) -> Steps["ProbeFits"]:
     """Probe until the Jacobian predicts new probes, or a support that it suggests is good."""
-    probes = Probes()
+    fits, most = ProbeFits(search), _most_probes(search)
+    probes = fits.probes
     yield from choose_length(search, probes)
-    first, most = _first_count(search), _most_probes(search)
     tried: list[tuple[Vector, Vector]] = []
-    fit: ProbeFit | None = None
     while len(probes) < most:
         before = len(probes)
-        wanted = max(first - before, 0) or _batch(search, before)
+        wanted = max(_first_count(search) - before, 0) or _batch(search, before)
         yield from _add_probes(search, probes, min(wanted, most - before))
         if len(probes) == before:
-            if search.failures > search.spent / 2:
-                return
+            if 2 * search.failures > search.spent:
+                break
             continue
-        error = _heldout_error(search, fit, probes, before)
-        fit = ProbeFit.of(*probes.arrays(), search.policy)
-        search.posterior = fit.posterior(np.flatnonzero(search.center), search.policy)
-        if error <= 1:
-            search.explain(f"{len(probes)} probes; error of the prediction {error:.2g}.")
+        error = fits.update(before)
         if error < _good_error(search, probes, before):
             break
         if error < search.policy.trial_error and (yield from _try_support(search, tried)):
             break
-    if fit is None:
+    if search.posterior is not None:
+        _learn_from_trials(search, tried)
+    return fits
+
+
+def sense_again(search: CalibrationSearch, fits: "ProbeFits") -> Steps[None]:
+    """Probe all variables at the center: columns that were taken for zero may not be.
+
+    Earlier probes count as if they had been made here, and so do the newest points.
+    """
+    before = len(fits.probes)
+    count = max(search.policy.broad_probes, 2 * search.k)
+    yield from _add_probes(search, fits.probes, count)
+    if len(fits.probes) == before:
         return
+    fits.update(before)
+    for visit in search.visits[-2 * search.k :]:
+        if not np.array_equal(visit.point, search.center):
+            search.learn_from_move(visit.point, visit.residuals)
+
+
+class ProbeFits:
+    """Fits with different correlation lengths, judged by how they predict new probes."""
+
+    def __init__(self, search: CalibrationSearch) -> None:
+        self.search = search
+        self.probes = Probes()
+        small = search.domain.d <= search.policy.all_columns
+        self.lengths = (0.0, *(search.policy.smooth_lengths if small else ()))
+        self.fits: list[ProbeFit] = []
+        self.best = 0
+
+    def update(self, before: int) -> float:
+        """Fit all probes; return the error with which those after ``before`` were predicted."""
+        search, probes = self.search, self.probes
+        errors = [_heldout_error(fit, *probes.arrays(before)) for fit in self.fits]
+        error = math.inf
+        if errors:
+            self.best = int(np.argmin(errors))
+            error = errors[self.best]
+        policy = search.policy
+        self.fits = [ProbeFit.of(*probes.arrays(), policy, length) for length in self.lengths]
+        fit = self.fits[self.best]
+        search.posterior = fit.posterior(np.flatnonzero(search.center), policy)
+        if errors:
+            length = self.lengths[self.best]
+            alike = f"; {length:g} neighbors are alike" if length else ""
+            search.explain(f"{len(probes)} probes; error of the prediction {error:.2g}{alike}.")
+        return error
+
+
+def _learn_from_trials(search: CalibrationSearch, tried: list[tuple[Vector, Vector]]) -> None:
     for point, residuals in tried:
         search.learn_from_move(point, residuals)
     if tried:
@@ -199,13 +245,8 @@ def _add_probes(search: CalibrationSearch, probes: Probes, count: int) -> Steps[
         _shorten_after_failure(search)
 
 
-def _heldout_error(
-    search: CalibrationSearch, fit: ProbeFit | None, probes: Probes, before: int
-) -> float:
-    """Return the relative error with which new probes were predicted before they were used."""
-    if fit is None:
-        return math.inf
-    design, responses = probes.arrays(before)
+def _heldout_error(fit: ProbeFit, design: Vector, responses: Vector) -> float:
+    """Return the relative error with which a fit predicts probes that it does not know."""
     present = np.isfinite(responses)
     error = np.where(present, responses - fit.predicted(design), 0.0)
     power = float((np.where(present, responses, 0.0) ** 2).sum())
