@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from szoht.algorithms.calibration.excursions import follow
-from szoht.algorithms.calibration.search import CalibrationSearch
-from szoht.algorithms.calibration.sensing import ProbeFits, sense_again
+from szoht.algorithms.calibration.resensing import Resensing
+from szoht.algorithms.calibration.search import CalibrationSearch, SavedCenter
+from szoht.algorithms.calibration.sensing import ProbeFits
 from szoht.algorithms.calibration.supports import Candidate, Support
 from szoht.algorithms.generator import Steps
 from szoht.core.algorithm import Ending
@@ -26,14 +27,43 @@ class Attempts:
     stalls: int = 0
     refined: bool = False
     hopeful: bool = False
+    best: SavedCenter | None = None
+    restarts: int = 0
     tabu: set[Support] = field(default_factory=set)
+    ended: set[Support] = field(default_factory=set)
     explored: set[Support] = field(default_factory=set)
 
 
 def improve(search: CalibrationSearch, fits: ProbeFits) -> Steps[Ending]:
     """Move from support to support until nothing is promised any more; return why it ends."""
-    policy, state = search.policy, Attempts()
-    search.damping = policy.damping_start
+    state = Attempts()
+    search.damping = search.policy.damping_start
+    while True:
+        ending = yield from _descend(search, state)
+        if state.best is None or search.misfit < search.misfit_of(state.best.residuals):
+            state.best = search.save()
+        if search.is_explained or state.restarts >= search.policy.restarts:
+            search.restore(state.best)
+            return ending
+        yield from _restart(search, fits, state)
+
+
+def _restart(search: CalibrationSearch, fits: ProbeFits, state: Attempts) -> Steps[None]:
+    """Begin again at the start, with more probes, other supports and more caution."""
+    state.restarts += 1
+    state.ended.add(tuple(np.flatnonzero(search.center[search.known.columns]).tolist()))
+    search.return_to_start()
+    search.explain(f"restart {state.restarts} from the start, with more probes.")
+    yield from fits.add()
+    search.damping = search.policy.damping_start * search.policy.damping_factor**state.restarts
+    state.stalls, state.contradictions, state.refined = 0, 0, False
+    state.tabu = set(state.ended)
+    state.explored.clear()
+
+
+def _descend(search: CalibrationSearch, state: Attempts) -> Steps[Ending]:
+    """Move until nothing is promised, whatever is tried."""
+    policy, resensing = search.policy, Resensing(search)
     while True:
         model = search.model()
         own = model.on_current_support()
@@ -46,7 +76,7 @@ def improve(search: CalibrationSearch, fits: ProbeFits) -> Steps[Ending]:
         if best is None or best.misfit > policy.promise * search.misfit:
             if (yield from _refine(search, own, state)):
                 continue
-            ending = yield from _stall(search, fits, state, others)
+            ending = yield from _stall(search, resensing, state, others)
             if ending is not None:
                 return ending
             continue
@@ -114,14 +144,15 @@ def _move(
 
 
 def _stall(
-    search: CalibrationSearch, fits: ProbeFits, state: Attempts, others: list[Candidate]
+    search: CalibrationSearch, resensing: Resensing, state: Attempts, others: list[Candidate]
 ) -> Steps[Ending | None]:
     """Nothing is promised: probe again, follow other supports, sense again; None to go on."""
     if state.stalls == 0 and search.next_weighting():
         search.explain("residuals are weighted by the loss from here on.")
         return None
     if state.stalls >= 3 * search.policy.stalled_rounds:
-        return Ending.EXHAUSTED if state.hopeful else Ending.CONVERGED
+        known = resensing.is_known and not state.hopeful
+        return Ending.CONVERGED if known else Ending.EXHAUSTED
     state.stalls += 1
     if state.stalls % 3 == 1:
         search.explain(f"nothing is promised at misfit {search.misfit:.4g}: probed again.")
@@ -130,7 +161,7 @@ def _stall(
         yield from _follow_others(search, state)
     else:
         search.explain(f"nothing is promised at misfit {search.misfit:.4g}: sensed again.")
-        yield from sense_again(search, fits)
+        yield from resensing.add()
         search.damping = search.policy.damping_start
         state.tabu.clear()
         state.explored.clear()

@@ -114,8 +114,10 @@ class CalibrationPolicy:
     """... for so many moves at most, until one of them is better."""
     broad_probes: int = 8
     """Probes of all variables at the current point, or 2 k if that is more."""
-    stalled_rounds: int = 3
-    """Rounds of probing and excursions without a gain before the search ends."""
+    stalled_rounds: int = 1
+    """Rounds of probing and excursions without a gain before the search ends or restarts."""
+    restarts: int = 3
+    """Restarts from the start, by way of other supports."""
     gain: float = 1e-3
     """A gain of less than this share of the misfit does not postpone the end."""
     exact: float = 1e-14

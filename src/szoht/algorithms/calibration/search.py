@@ -24,7 +24,7 @@ from szoht.core.query import Plan
 from szoht.core.random import Purpose
 from szoht.types import Vector
 
-__all__ = ["CalibrationSearch", "Weighting"]
+__all__ = ["CalibrationSearch", "SavedCenter", "Visit", "Weighting"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ class CalibrationSearch:
     """What is known: center and residuals there, noise, posterior of the Jacobian, weights.
 
     Points are in units of `Domain`. ``length`` is that of probes, ``noise`` the standard deviation
-    of fresh noise in one residual, ``damping`` the weight of the quartic term. A residual that is
+    of fresh noise in one residual, ``smooth_length`` over how many neighbors columns are alike,
+    ``damping`` the weight of the quartic term. A residual that is
     missing counts as it was at the start, so that a point does not gain by losing outputs.
     """
 
@@ -71,12 +72,14 @@ class CalibrationSearch:
     failures: int = 0
     center: Vector = field(default_factory=lambda: np.empty(0))
     center_residuals: Vector = field(default_factory=lambda: np.empty(0))
+    start: Vector = field(default_factory=lambda: np.empty(0))
     start_residuals: Vector = field(default_factory=lambda: np.empty(0))
     weights: Vector = field(default_factory=lambda: np.empty(0))
     weighting: int = Weighting.EQUAL
     noise: float = 0.0
     length: float = 0.0
     share: float = 1.0
+    smooth_length: float = 0.0
     damping: float = 0.0
     posterior: JacobianPosterior | None = None
     visits: list[Visit] = field(default_factory=list)
@@ -171,7 +174,7 @@ class CalibrationSearch:
     def begin_at(self, point: Vector, residuals: Vector) -> None:
         """Make the start the center."""
         self.start_residuals = self.center_residuals = residuals
-        self.center = point
+        self.start = self.center = point
         self.weights = np.ones(residuals.size)
 
     def _note(self, point: Vector, residuals: Vector) -> None:
@@ -192,6 +195,11 @@ class CalibrationSearch:
         if self.posterior is not None:
             self.posterior = self.posterior.drifted(length, self.policy)
         self.center, self.center_residuals = point.copy(), residuals
+
+    def return_to_start(self) -> None:
+        """Make the start the center again."""
+        self.center, self.center_residuals = self.start, self.start_residuals
+        self.reweight()
 
     def save(self) -> "SavedCenter":
         """Return what `restore` needs to come back to the center."""

@@ -10,7 +10,15 @@ from szoht.algorithms.generator import Steps
 from szoht.errors import EvaluationError
 from szoht.types import Vector
 
-__all__ = ["ProbeFits", "Probes", "measure_start", "sense", "sense_again"]
+__all__ = [
+    "ProbeFits",
+    "Probes",
+    "add_probes",
+    "good_error",
+    "measure_start",
+    "relative_error",
+    "sense",
+]
 
 
 class Probes:
@@ -140,35 +148,19 @@ def sense(search: CalibrationSearch) -> Steps["ProbeFits"]:
     while len(probes) < most:
         before = len(probes)
         wanted = max(_first_count(search) - before, 0) or _batch(search, before)
-        yield from _add_probes(search, probes, min(wanted, most - before))
+        yield from add_probes(search, probes, min(wanted, most - before))
         if len(probes) == before:
             if 2 * search.failures > search.spent:
                 break
             continue
         error = fits.update(before)
-        if error < _good_error(search, probes, before):
+        if error < good_error(search, probes, before):
             break
         if error < search.policy.trial_error and (yield from _try_support(search, tried)):
             break
     if search.posterior is not None:
         _learn_from_trials(search, tried)
     return fits
-
-
-def sense_again(search: CalibrationSearch, fits: "ProbeFits") -> Steps[None]:
-    """Probe all variables at the center: columns that were taken for zero may not be.
-
-    Earlier probes count as if they had been made here, and so do the newest points.
-    """
-    before = len(fits.probes)
-    count = max(search.policy.broad_probes, 2 * search.k)
-    yield from _add_probes(search, fits.probes, count)
-    if len(fits.probes) == before:
-        return
-    fits.update(before)
-    for visit in search.visits[-2 * search.k :]:
-        if not np.array_equal(visit.point, search.center):
-            search.learn_from_move(visit.point, visit.residuals)
 
 
 class ProbeFits:
@@ -182,10 +174,18 @@ class ProbeFits:
         self.fits: list[ProbeFit] = []
         self.best = 0
 
+    def add(self) -> Steps[None]:
+        """Make another batch of probes at the start, which is the center."""
+        before = len(self.probes)
+        yield from add_probes(self.search, self.probes, _batch(self.search, before))
+        if len(self.probes) > before:
+            self.update(before)
+
     def update(self, before: int) -> float:
         """Fit all probes; return the error with which those after ``before`` were predicted."""
         search, probes = self.search, self.probes
-        errors = [_heldout_error(fit, *probes.arrays(before)) for fit in self.fits]
+        design, responses = probes.arrays(before)
+        errors = [relative_error(fit.predicted(design), responses) for fit in self.fits]
         error = math.inf
         if errors:
             self.best = int(np.argmin(errors))
@@ -194,8 +194,8 @@ class ProbeFits:
         self.fits = [ProbeFit.of(*probes.arrays(), policy, length) for length in self.lengths]
         fit = self.fits[self.best]
         search.posterior = fit.posterior(np.flatnonzero(search.center), policy)
+        length = search.smooth_length = self.lengths[self.best]
         if errors:
-            length = self.lengths[self.best]
             alike = f"; {length:g} neighbors are alike" if length else ""
             search.explain(f"{len(probes)} probes; error of the prediction {error:.2g}{alike}.")
         return error
@@ -229,7 +229,7 @@ def _batch(search: CalibrationSearch, made: int) -> int:
     return max(search.policy.batch, int(search.policy.batch_share * made))
 
 
-def _add_probes(search: CalibrationSearch, probes: Probes, count: int) -> Steps[None]:
+def add_probes(search: CalibrationSearch, probes: Probes, count: int) -> Steps[None]:
     """Make a batch of probes in one plan."""
     generator = search.generator()
     made = [
@@ -245,15 +245,15 @@ def _add_probes(search: CalibrationSearch, probes: Probes, count: int) -> Steps[
         _shorten_after_failure(search)
 
 
-def _heldout_error(fit: ProbeFit, design: Vector, responses: Vector) -> float:
-    """Return the relative error with which a fit predicts probes that it does not know."""
+def relative_error(expected: Vector, responses: Vector) -> float:
+    """Return the error of a prediction of probes, relative to their responses."""
     present = np.isfinite(responses)
-    error = np.where(present, responses - fit.predicted(design), 0.0)
+    error = np.where(present, responses - expected, 0.0)
     power = float((np.where(present, responses, 0.0) ** 2).sum())
     return math.sqrt(float((error**2).sum()) / power) if power > 0 else math.inf
 
 
-def _good_error(search: CalibrationSearch, probes: Probes, before: int) -> float:
+def good_error(search: CalibrationSearch, probes: Probes, before: int) -> float:
     """Return the error at which sensing ends: noise cannot be predicted."""
     _, responses = probes.arrays(before)
     floor = math.sqrt(2) * search.noise / search.length / max(_rms(responses), 1e-300)
