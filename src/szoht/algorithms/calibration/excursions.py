@@ -25,7 +25,6 @@ def follow(search: CalibrationSearch, candidate: Candidate) -> Steps[bool]:
         misfit = search.misfit_of(residuals)
         if not math.isfinite(misfit):
             break
-        search.learn_from_move(point, residuals)
         if misfit < goal:
             search.explain(f"another support: misfit {misfit:.4g} from {goal:.4g}.")
             search.move_to(point, residuals)

@@ -91,7 +91,7 @@ def _refine(search: CalibrationSearch, own: Candidate | None, state: Attempts) -
     """Move on the support for a small gain, if it is more than noise; tell whether it was tried."""
     if own is None or state.refined:
         return False
-    least = max(search.policy.gain * search.misfit, search.noise_misfit)
+    least = max(search.policy.gain * search.misfit, search.k * search.noise**2)
     if own.misfit >= search.misfit - least:
         return False
     before = search.misfit
@@ -122,19 +122,20 @@ def _move(
         return False
     (residuals,) = yield from search.simulate([point])
     misfit = search.misfit_of(residuals)
-    ratio = (before - misfit) / max(before - candidate.misfit, 1e-300)
+    bias = search.noise_misfit - search.m * search.center_variance
+    ratio = (before - misfit + bias) / max(before - candidate.misfit, 1e-300)
     search.explain(f"{kind}: misfit {misfit:.4g}, expected {candidate.misfit:.4g}.")
-    if math.isfinite(misfit):
-        search.learn_from_move(point, residuals)
-    if misfit < before:
+    if search.is_better(misfit):
         search.move_to(point, residuals)
         if ratio > policy.good_prediction:
             search.damping = max(search.damping / policy.damping_factor, policy.damping_floor)
         state.contradictions = 0 if ratio > policy.fair_prediction else state.contradictions + 1
         state.tabu.clear()
-        if misfit < (1 - policy.gain) * before:
+        if search.misfit < (1 - policy.gain) * before:
             state.stalls, state.refined = 0, False
         return True
+    if math.isfinite(misfit):
+        search.learn_from_move(point, residuals)
     if kind == GAUSS_NEWTON:
         search.damping *= policy.damping_factor
     else:

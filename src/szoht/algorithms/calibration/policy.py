@@ -124,7 +124,7 @@ class CalibrationPolicy:
     """A misfit below this share of the start's is zero."""
     explained: float = 0.95
     """With sigma given, a misfit below this quantile of chi-square is explained by it."""
-    noise_misfit: float = 2.0
-    """The search ends below this many times the misfit that fresh noise explains."""
+    noise_deviations: float = 2.0
+    """The search ends within so many standard deviations of the misfit of fresh noise."""
     outlier: float = 5.0
     """With a robust loss, outputs this many scales off are left out after the first stall."""

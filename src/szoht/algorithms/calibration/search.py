@@ -40,6 +40,7 @@ class SavedCenter(NamedTuple):
 
     point: Vector
     residuals: Vector
+    variance: float
     posterior: JacobianPosterior
 
 
@@ -72,6 +73,7 @@ class CalibrationSearch:
     failures: int = 0
     center: Vector = field(default_factory=lambda: np.empty(0))
     center_residuals: Vector = field(default_factory=lambda: np.empty(0))
+    center_variance: float = 0.0
     start: Vector = field(default_factory=lambda: np.empty(0))
     start_residuals: Vector = field(default_factory=lambda: np.empty(0))
     weights: Vector = field(default_factory=lambda: np.empty(0))
@@ -102,6 +104,11 @@ class CalibrationSearch:
         return self.misfit_of(self.center_residuals)
 
     @property
+    def noiseless_misfit(self) -> float:
+        """An estimate of the misfit at the center without fresh noise."""
+        return max(self.misfit - self.m * self.center_variance, 0.0)
+
+    @property
     def noise_misfit(self) -> float:
         """The misfit that fresh noise alone explains."""
         return self.m * self.noise**2
@@ -114,14 +121,18 @@ class CalibrationSearch:
 
     @property
     def is_explained(self) -> bool:
-        """Whether fresh noise, or the errors of the measurements, or rounding explain the misfit."""
-        policy = self.policy
+        """Whether fresh noise, errors of the measurements, or rounding explain the misfit."""
+        policy, m = self.policy, max(self.m, 1)
         limit = policy.exact * float((self.filled(self.start_residuals) ** 2).sum())
-        limit = max(limit, policy.noise_misfit * self.noise_misfit)
+        limit = max(limit, policy.noise_deviations * math.sqrt(2 / m) * self.noise_misfit)
         if self.has_sigma and self.loss == "linear":
-            freedom = max(self.m - self.k, 1)
+            freedom = max(m - self.k, 1)
             limit = max(limit, float(chdtri(freedom, 1 - policy.explained)))
-        return self.misfit <= limit
+        return self.noiseless_misfit <= limit
+
+    def is_better(self, misfit: float) -> bool:
+        """Tell whether a simulated misfit is less than that of the center, apart from noise."""
+        return misfit - self.noise_misfit < self.misfit - self.m * self.center_variance
 
     def misfit_of(self, residuals: Vector) -> float:
         """Return the weighted sum of squares; infinite for a point that failed."""
@@ -175,6 +186,7 @@ class CalibrationSearch:
         """Make the start the center."""
         self.start_residuals = self.center_residuals = residuals
         self.start = self.center = point
+        self.center_variance = 0.5 * self.noise**2  # simulated twice
         self.weights = np.ones(residuals.size)
 
     def _note(self, point: Vector, residuals: Vector) -> None:
@@ -184,30 +196,48 @@ class CalibrationSearch:
             self.outer.note(self.domain.to_z(point), self.cost_of(residuals))
 
     def move_to(self, point: Vector, residuals: Vector) -> None:
-        """Make a point the center, and the iterate of the run."""
+        """Learn from a simulation, make its point the center, and the iterate of the run."""
         self.shift_to(point, residuals)
         self.outer.move(self.domain.to_z(point), self.cost_of(residuals))
         self.reweight()
 
     def shift_to(self, point: Vector, residuals: Vector) -> None:
-        """Make a point the center: the Jacobian there is less well known."""
+        """Learn from a simulation, and make its point the center.
+
+        The Jacobian there is less well known. Under fresh noise, the residuals are the mean of
+        what was simulated and what was expected, weighted by their variances.
+        """
+        estimate, variance = residuals, self.noise**2
+        if self.noise > 0:
+            estimate, variance = self._averaged(point, residuals)
+        self.learn_from_move(point, residuals)
         length = float(np.linalg.norm(point - self.center))
-        if self.posterior is not None:
-            self.posterior = self.posterior.drifted(length, self.policy)
-        self.center, self.center_residuals = point.copy(), residuals
+        self.posterior = self.known.drifted(length, self.policy)
+        self.center, self.center_residuals = point.copy(), estimate
+        self.center_variance = variance
+
+    def _averaged(self, point: Vector, residuals: Vector) -> tuple[Vector, float]:
+        step, known = point - self.center, self.known
+        error = known.scale * known.move_error(step, self.length, self.policy)
+        expected = self.center_residuals + known.response(step)
+        spread = self.center_variance + (known.variance(step) + error) / max(self.m, 1)
+        share = self.noise**2 / (self.noise**2 + spread)  # of what was expected
+        mean = residuals + share * np.nan_to_num(expected - residuals)
+        return mean, (1 - share) * self.noise**2
 
     def return_to_start(self) -> None:
         """Make the start the center again."""
         self.center, self.center_residuals = self.start, self.start_residuals
+        self.center_variance = 0.5 * self.noise**2
         self.reweight()
 
     def save(self) -> "SavedCenter":
         """Return what `restore` needs to come back to the center."""
-        return SavedCenter(self.center, self.center_residuals, self.known)
+        return SavedCenter(self.center, self.center_residuals, self.center_variance, self.known)
 
     def restore(self, saved: "SavedCenter") -> None:
         """Come back to a center, with what was known there."""
-        self.center, self.center_residuals, self.posterior = saved
+        self.center, self.center_residuals, self.center_variance, self.posterior = saved
 
     def learn_from_move(self, point: Vector, residuals: Vector) -> None:
         """Update the posterior by a simulation away from the center."""
@@ -252,7 +282,10 @@ class CalibrationSearch:
             return False
         self.weighting += 1
         best = min(self.visits, key=lambda visit: self.cost_of(visit.residuals))
-        self.move_to(best.point, best.residuals)
+        if np.array_equal(best.point, self.center):
+            self.reweight()
+        else:
+            self.move_to(best.point, best.residuals)
         return True
 
     def reweight(self) -> None:

@@ -202,12 +202,12 @@ class ProbeFits:
 
 
 def _learn_from_trials(search: CalibrationSearch, tried: list[tuple[Vector, Vector]]) -> None:
-    for point, residuals in tried:
-        search.learn_from_move(point, residuals)
-    if tried:
-        point, residuals = min(tried, key=lambda one: search.misfit_of(one[1]))
-        if search.misfit_of(residuals) < search.misfit:
+    """Learn from the trials, the best of them last, which is the center if it is better."""
+    for point, residuals in sorted(tried, key=lambda one: -search.misfit_of(one[1])):
+        if search.is_better(search.misfit_of(residuals)):
             search.move_to(point, residuals)
+        else:
+            search.learn_from_move(point, residuals)
 
 
 def _first_count(search: CalibrationSearch) -> int:

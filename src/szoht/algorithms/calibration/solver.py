@@ -64,7 +64,7 @@ class Calibration(GeneratorAlgorithm):
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Return none: the function is deterministic, or has fresh noise."""
         del seed, n_samples
-        return None  # noqa: RET501, PLR1711
+        return None
 
     def steps(self, context: SolverContext) -> Steps[None]:
         """Search until nothing is promised any more."""
@@ -81,6 +81,10 @@ class Calibration(GeneratorAlgorithm):
         )
         context.details = search
         if not (yield from measure_start(search)):
+            return
+        if search.is_explained:
+            search.explain("the start explains the measurements already.")
+            context.ending = Ending.CONVERGED
             return
         fits = yield from sense(search)
         if search.posterior is None:
