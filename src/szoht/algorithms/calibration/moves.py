@@ -216,7 +216,7 @@ def _probe_again(search: CalibrationSearch, others: list[Candidate]) -> Steps[No
     for _ in range(search.affordable(search.k)):
         _, vectors = np.linalg.eigh(known.covariance * np.outer(weight, weight))
         direction = vectors[:, -1] * weight
-        step = _as_step(search, direction, search.length)
+        step = _as_step(search, direction)
         if not step.any():
             break
         steps.append(step)
@@ -225,13 +225,18 @@ def _probe_again(search: CalibrationSearch, others: list[Candidate]) -> Steps[No
     yield from _probe_along(search, steps)
 
 
-def _as_step(search: CalibrationSearch, direction: Vector, length: float) -> Vector:
-    """Return a direction as a step whose largest entry has a length, within bounds."""
+def _as_step(search: CalibrationSearch, direction: Vector) -> Vector:
+    """Return a direction as a step within bounds, as long as probes or as noise demands."""
+    policy, known = search.policy, search.known
     step = np.zeros(search.domain.d)
-    largest = float(np.abs(direction).max(initial=0.0))
-    if largest > 0:
-        step[search.known.columns] = length * direction / largest
-    return search.domain.within(search.center, step)
+    step[known.columns] = direction / max(float(np.abs(direction).max(initial=0.0)), 1e-300)
+    length = search.length
+    if search.noise > 0:
+        # of few variables, outputs respond less than to a probe of all of them
+        response = math.sqrt(float((known.response(step) ** 2).sum()) + known.variance(step))
+        needed = policy.response_to_noise * math.sqrt(search.noise_misfit) / max(response, 1e-300)
+        length = max(length, min(needed, policy.longest_few))
+    return search.domain.within(search.center, length * step)
 
 
 def _probe_along(search: CalibrationSearch, steps: list[Vector]) -> Steps[None]:

@@ -18,6 +18,8 @@ class CalibrationPolicy:
     """Length of the first probe."""
     longest: float = 0.5
     """No probe is longer."""
+    longest_few: float = 0.3
+    """No probe of a few variables is longer."""
     shortest: float = 1e-6
     """No probe is shorter: rounding takes over."""
     length_trials: int = 6
@@ -51,8 +53,11 @@ class CalibrationPolicy:
     """From this held-out error on, the best support may be tried while sensing ..."""
     trial_promise: float = 0.3
     """... if its expected misfit is below this share of the start's."""
-    trial_success: float = 0.1
-    """A trial that reaches this share of the start's misfit ends sensing (0.02 is later)."""
+    trial_success: float = 0.02
+    """A trial that reaches this share of the start's misfit ends sensing ..."""
+    known_error: float = 0.4
+    known_success: float = 0.1
+    """... or, at a held-out error below this, this share."""
 
     # posterior
     whitening: float = 0.5

@@ -156,7 +156,7 @@ def sense(search: CalibrationSearch) -> Steps["ProbeFits"]:
         error = fits.update(before)
         if error < good_error(search, probes, before):
             break
-        if error < search.policy.trial_error and (yield from _try_support(search, tried)):
+        if error < search.policy.trial_error and (yield from _try_support(search, tried, error)):
             break
     if search.posterior is not None:
         _learn_from_trials(search, tried)
@@ -260,7 +260,9 @@ def good_error(search: CalibrationSearch, probes: Probes, before: int) -> float:
     return max(search.policy.heldout_error, search.policy.noise_factor * floor)
 
 
-def _try_support(search: CalibrationSearch, tried: list[tuple[Vector, Vector]]) -> Steps[bool]:
+def _try_support(
+    search: CalibrationSearch, tried: list[tuple[Vector, Vector]], error: float
+) -> Steps[bool]:
     """Simulate the best support while sensing, if it promises much; tell whether it kept that."""
     policy = search.policy
     search.damping = policy.damping_start
@@ -273,4 +275,5 @@ def _try_support(search: CalibrationSearch, tried: list[tuple[Vector, Vector]]) 
     search.explain(f"trial of a support: misfit {reached:.4g}, expected {found[0].misfit:.4g}.")
     if math.isfinite(reached):
         tried.append((point, residuals))
-    return reached < policy.trial_success * search.misfit
+    success = policy.known_success if error < policy.known_error else policy.trial_success
+    return reached < success * search.misfit
