@@ -1,0 +1,26 @@
+"""Small problems with known Jacobians."""
+
+import numpy as np
+
+
+def sparse_jacobian(*, d=120, m=10, n=5, seed=0):
+    """Return a Jacobian with ``n`` columns that are not zero, and which."""
+    generator = np.random.default_rng(seed)
+    columns = np.sort(generator.choice(d, n, replace=False))
+    jacobian = np.zeros((m, d))
+    jacobian[:, columns] = generator.standard_normal((m, n))
+    return jacobian, columns
+
+
+def smooth_jacobian(*, d=100, m=10, width=12.0, seed=0):
+    """Return a Jacobian whose columns are like those of their neighbors."""
+    generator = np.random.default_rng(seed)
+    places = np.arange(d)
+    kernel = np.exp(-0.5 * ((places[:, np.newaxis] - places) / width) ** 2)
+    return generator.standard_normal((m, d)) @ kernel / np.sqrt(width)
+
+
+def probes(jacobian, *, count, seed=0):
+    """Return the design, with its column of ones, and the responses of sign probes."""
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], (count, jacobian.shape[1]))
+    return np.column_stack([signs, np.ones(count)]), signs @ jacobian.T
