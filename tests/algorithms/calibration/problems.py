@@ -24,3 +24,29 @@ def probes(jacobian, *, count, seed=0):
     """Return the design, with its column of ones, and the responses of sign probes."""
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], (count, jacobian.shape[1]))
     return np.column_stack([signs, np.ones(count)]), signs @ jacobian.T
+
+
+class Simulator:
+    """Outputs that depend on few of the variables, not quite linearly; ``calls`` are its points."""
+
+    def __init__(self, *, d=60, m=15, n=10, seed=0, noise=0.0):
+        self.jacobian, self.columns = sparse_jacobian(d=d, m=m, n=n, seed=seed)
+        self.truth = np.zeros(d)
+        generator = np.random.default_rng(seed + 1)
+        self.support = np.sort(generator.choice(self.columns, 3, replace=False))
+        self.truth[self.support] = generator.choice([-1, 1], 3) * generator.uniform(0.5, 1.0, 3)
+        self.noise = noise
+        self.generator = np.random.default_rng(seed + 2)
+        self.calls = []
+
+    def outputs(self, x):
+        linear = self.jacobian @ x
+        return linear + 0.1 * linear**2
+
+    def __call__(self, x):
+        self.calls.append(np.array(x))
+        return self.outputs(x) + self.noise * self.generator.standard_normal(len(self.jacobian))
+
+    @property
+    def observed(self):
+        return self.outputs(self.truth)
