@@ -19,7 +19,14 @@ from szoht.run.ask_tell import AskTell
 from szoht.run.outputs import OutputForm
 from szoht.types import Indices, Vector
 
-__all__ = ["Alternative", "Interval", "LeastSquaresResult", "OutputResidual", "as_least_squares", "check_level"]
+__all__ = [
+    "Alternative",
+    "Interval",
+    "LeastSquaresResult",
+    "OutputResidual",
+    "as_least_squares",
+    "check_level",
+]
 
 ILL_CONDITIONED = 1e4
 """Beyond this condition number, some combination of the changes has errors a hundred times those
