@@ -116,6 +116,16 @@ def test_a_wrong_value_is_dropped_and_the_others_are_used():
     assert warm.support.tolist() == np.flatnonzero(PEAK).tolist()
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("digits", [3, 6])
+def test_values_of_few_digits_cost_next_to_nothing(digits):
+    points, values = known(quadratic, signs(60))
+    rounded = np.array([float(f"{value:.{digits}g}") for value in values])
+    cold = solve(quadratic, D, target=1e-6)
+    warm = solve(quadratic, D, (points, rounded), target=1e-6)
+    assert warm.nfev <= cold.nfev + 1
+
+
 def test_a_wrong_scan_is_found():
     points, values = known(regression, 0.01 * np.eye(150))
     with (
