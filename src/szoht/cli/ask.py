@@ -66,7 +66,7 @@ def ask(
                     **problem.keywords,
                     maximize=maximize,
                     k=k if constraint is None else None,
-                    constraint=None if constraint is None else parse_constraint(constraint, k),
+                    constraint=parse_constraint(constraint, k),
                     method=method,
                     options=options.parse_options(option),
                     max_queries=budget,

@@ -7,13 +7,14 @@ from typing import Annotated, TypeAlias
 import numpy as np
 import typer
 
+from szoht.cli.constraint_json import SETS, read_constraint
 from szoht.cli.options import read_vector
 from szoht.errors import ParameterError
 from szoht.operators import GroupSparse, L1Ball, Operator, SparseSimplex
 
 __all__ = ["ConstraintOption", "parse_constraint"]
 
-FORMS = ("simplex", "simplex:TOTAL", "group:SIZE", "group:FILE", "l1:RADIUS")
+FORMS = ("simplex", "simplex:TOTAL", "group:SIZE", "group:FILE", "l1:RADIUS", "FILE.json", "{...}")
 
 ConstraintOption: TypeAlias = Annotated[
     str | None,
@@ -21,14 +22,22 @@ ConstraintOption: TypeAlias = Annotated[
         "--constraint",
         help="A set instead of at most k changes: simplex[:TOTAL], at most k weights that sum to 1 "
         "or TOTAL; group:SIZE or group:FILE, at most k groups of neighbors or as a NPY or JSON "
-        "file numbers them; l1:RADIUS.",
+        "file numbers them; l1:RADIUS; or, without -k, JSON or a file with it, such as "
+        '{"set": "tree_sparse", "k": 5, "parents": "parents.npy"}, with arrays as lists or NPY '
+        f"files. Sets: {', '.join(SETS)}.",
         autocompletion=lambda: ["simplex", "group:", "l1:"],
     ),
 ]
 
 
-def parse_constraint(text: str, k: int | None) -> Operator:
+def parse_constraint(text: str | None, k: int | None) -> Operator | None:
     """Return the set that a text means, of size k where it has one."""
+    if text is None:
+        return None
+    if text.lstrip().startswith("{") or (text.endswith(".json") and ":" not in text):
+        if k is not None:
+            raise ParameterError(f"`k` must be stated in the JSON of `constraint`; got k={k}.")
+        return read_constraint(text)
     kind, _, argument = text.partition(":")
     if kind not in READERS:
         raise ParameterError(f"`constraint` must read {', '.join(FORMS)}; got {text!r}.")

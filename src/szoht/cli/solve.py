@@ -108,7 +108,7 @@ def solve(
                 maximize=maximize,
                 x_as="dict" if named else "array",
                 k=k if constraint is None else None,
-                constraint=None if constraint is None else parse_constraint(constraint, k),
+                constraint=parse_constraint(constraint, k),
                 method=method,
                 options=options.parse_options(option),
                 max_queries=budget,

@@ -59,12 +59,12 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
         state = replace(state, slopes=slopes, memory=memory)
         if state.flat:
             break
-        state = yield from equalize_units(context, state)
         short = state.noise.axis_step < context.policy.long_difference
         if short and memory.gradient is not Gradient.SPARSE:
-            found = yield from check_roughness(context, state.point, noise)
+            found = yield from check_roughness(context, state.point, noise, dense=True)
             if not found.exact:
                 return replace(state, noise=found)
+        state = yield from equalize_units(context, state)
         before = state
         moves = _moves(context, state)
         for i in sorted(range(len(moves)), key=lambda i: (i != favorite, i)):
