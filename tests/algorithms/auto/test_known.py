@@ -119,11 +119,31 @@ def test_a_wrong_value_is_dropped_and_the_others_are_used():
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("digits", [3, 6])
 def test_values_of_few_digits_cost_next_to_nothing(digits):
-    points, values = known(quadratic, signs(60))
+    peak = np.zeros(120)
+    peak[[5, 33, 62, 110]] = 0.4, 0.5, 0.3, 0.6
+
+    def fun(x):
+        return float(((x - peak) ** 2).sum())
+
+    points, values = known(fun, signs(80, 120))
     rounded = np.array([float(f"{value:.{digits}g}") for value in values])
-    cold = solve(quadratic, D, target=1e-6)
-    warm = solve(quadratic, D, (points, rounded), target=1e-6)
+    cold = solve(fun, 120, k=4, target=1e-6)
+    warm = solve(fun, 120, (points, rounded), k=4, target=1e-6)
     assert warm.nfev <= cold.nfev + 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_curvature_at_the_start_does_not_tell_is_found_by_one_short_difference():
+    generator = np.random.default_rng(2)
+    slopes, third = generator.normal(0, 2, 150), generator.normal(0, 1000, 150)
+
+    def fun(x):
+        return float(slopes @ x + 0.5 * x @ x + third @ x**3)
+
+    warm = solve(fun, 150, known(fun, signs(80, 150, length=0.05)), max_queries=60)
+    assert not any("are known" in line for line in warm.explain)
+    near = solve(fun, 150, known(fun, signs(80, 150, length=1e-4)), max_queries=60)
+    assert any("slopes along 80 rows and 0 axes are known" in line for line in near.explain)
 
 
 def test_a_wrong_scan_is_found():
