@@ -75,6 +75,20 @@ def test_a_scan_of_a_sparse_gradient_is_believed():
     assert warm.nfev <= cold.nfev - 2 * K
 
 
+def test_curvature_along_axes_is_not_taken_for_slopes_in_other_units():
+    generator = np.random.default_rng(3)
+    peak, weights = np.zeros(50), generator.uniform(0.5, 2.0, 50)
+    peak[generator.choice(50, K, replace=False)] = generator.uniform(0.2, 1.0, K)
+
+    def fun(x):
+        return 0.5 * float((weights * (x - peak) ** 2).sum())
+
+    cold = solve(fun, 50, target=1e-6)
+    warm = solve(fun, 50, known(fun, 0.01 * np.eye(50)), target=1e-6)
+    assert warm.nfev <= cold.nfev
+    assert not any("units differ" in line for line in warm.explain)
+
+
 def test_an_earlier_run_is_continued_rather_than_repeated():
     seen = []
 

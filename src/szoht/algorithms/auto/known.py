@@ -287,7 +287,7 @@ def _axes(seen: Displacements, noise: NoiseModel, n: int) -> tuple[Indices, Vect
         a, b = a[both], b[both]
         found[both] = (changes[i] * b**2 - changes[j] * a**2) / (a * b * (b - a))
         misses[both] = 1.5 * noise.sigma * (b**2 + a**2) / np.abs(a * b * (b - a))
-    # a curvature of its own may be all that an axis shows
+    found[np.abs(found) <= 3 * misses] = 0.0  # a curvature of its own is all that it shows
     close = misses <= AXIS_ERROR * max(
         robust_rms(found), float(np.abs(found).max(initial=0.0)) / 10
     )
