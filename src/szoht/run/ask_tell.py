@@ -160,7 +160,9 @@ class AskTell:
         self._failure: Failure | None = None
         self._measurement: EffectMeasurement | None = None
         self._effects: dict[int, Effect] = {}
-        self._archive = None if config.variables is None else EvaluationArchive()
+        takes_outputs = "n_outputs" in self.algorithm.requires
+        self._measures_effects = config.variables is not None and not takes_outputs
+        self._archive = EvaluationArchive() if self._measures_effects else None
         self._status = Status.RUNNING
         self._final_measurement_status: Status | None = None
         self._rounding = RoundingCheck()
@@ -424,7 +426,8 @@ class AskTell:
     def _conclude(self, status: Status) -> None:
         """End, after a plan that measures what each change is worth, if there is budget for it."""
         variables, solution = self._view.variables, self._solution(status)
-        if variables is not None and status in MEASURED_AFTER and self.on_error != "raise":
+        measures = self._measures_effects and self.on_error != "raise"
+        if variables is not None and measures and status in MEASURED_AFTER:
             sample = self._plan.queries[0].sample
             measurement = EffectMeasurement(
                 variables, solution.x, self._view.value(solution.value), sample, status
