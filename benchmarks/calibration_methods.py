@@ -5,7 +5,7 @@ keeps the best point with at most k changes, and is ended by `BudgetSpentError` 
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -110,7 +110,7 @@ def knobs(problem: Calibration) -> szoht.Variables:
 def vector_valued(record: Record, seed: int) -> None:
     """Run `szoht.least_squares`."""
     problem = record.problem
-    szoht.least_squares(  # type: ignore[attr-defined]
+    szoht.least_squares(
         record.outputs,
         knobs(problem),
         k=problem.k,
@@ -124,9 +124,7 @@ def vector_valued(record: Record, seed: int) -> None:
 def scalar(record: Record, seed: int) -> None:
     """Run `szoht.minimize` on the sum of squares."""
     problem = record.problem
-    szoht.minimize(
-        record.misfit, knobs(problem), k=problem.k, max_queries=record.budget, rng=seed
-    )
+    szoht.minimize(record.misfit, knobs(problem), k=problem.k, max_queries=record.budget, rng=seed)
 
 
 # scripts around SciPy
@@ -143,7 +141,7 @@ def difference_slopes(record: Record, start: Vector) -> Vector:
     return slopes
 
 
-def fit_support(record: Record, support: Indices, start: Vector) -> None:
+def fit_support(record: Record, support: Sequence[int] | Indices, start: Vector) -> None:
     """Run SciPy's least squares on few parameters."""
     bound = record.problem.bound
 
@@ -153,7 +151,7 @@ def fit_support(record: Record, support: Indices, start: Vector) -> None:
         return record.residuals(x)
 
     inside = np.clip(start, -0.95 * bound, 0.95 * bound)
-    least_squares(residuals, inside, bounds=(-bound, bound), diff_step=0.02)
+    least_squares(residuals, inside, bounds=(-bound, bound), diff_step=np.full(inside.size, 0.02))
 
 
 def sensitivities(record: Record, seed: int) -> None:
@@ -176,7 +174,8 @@ def sensitivities(record: Record, seed: int) -> None:
     for place in range(record.problem.k):
         others = support[:place] + support[place + 1 :]
         support[place] = min(set(strongest) - set(others), key=lambda i: cost([*others, i]))
-    fit_support(record, support, lsq_linear(slopes[:, support], -start, (-1.0, 1.0)).x)
+    values = lsq_linear(slopes[:, support], -start, (-1.0, 1.0)).x
+    fit_support(record, support, np.asarray(values, dtype=float))
 
 
 def all_parameters(record: Record, seed: int) -> None:
@@ -211,7 +210,7 @@ def dfo_ls(record: Record, seed: int) -> None:
             record.residuals(thresholded(best[1], problem.k))
         return answer
 
-    np.random.seed(seed)  # noqa: NPY002: DFO-LS draws from the global generator
+    np.random.seed(seed)  # noqa: NPY002 - DFO-LS draws from the global generator
     limits = np.full(problem.d, problem.bound)
     options = {"growing.ndirs_initial": min(20, problem.d)}
     with suppress(StopIteration):
@@ -233,9 +232,7 @@ def dfo_ls(record: Record, seed: int) -> None:
         return record.residuals(x)
 
     limits = limits[support]
-    dfols.solve(
-        few, best[1][support], bounds=(-limits, limits), maxfun=record.left, rhobeg=0.1
-    )
+    dfols.solve(few, best[1][support], bounds=(-limits, limits), maxfun=record.left, rhobeg=0.1)
 
 
 def pycma(record: Record, seed: int) -> None:
@@ -253,9 +250,7 @@ def pycma(record: Record, seed: int) -> None:
     strategy = cma.CMAEvolutionStrategy(np.zeros(problem.d), 0.2, options)
     while True:
         points = strategy.ask()
-        strategy.tell(
-            points, [record.misfit(thresholded(np.array(x), problem.k)) for x in points]
-        )
+        strategy.tell(points, [record.misfit(thresholded(np.array(x), problem.k)) for x in points])
 
 
 def nevergrad(record: Record, seed: int) -> None:

@@ -24,11 +24,12 @@ from szoht.types import Vector
 
 Fun: TypeAlias = Callable[[Vector], float]
 
-TRUTHS, SIMULATIONS = sized((range(5), 400), (range(1), 40))
-LINES, LINE_SIMULATIONS = sized((range(5), 500), (range(1), 40))
+TRUTHS, SIMULATIONS = sized((range(5), 400), (range(1), 20))
+LINES, LINE_SIMULATIONS = sized((range(5), 500), (range(1), 20))
 MACHINES, JOBS = sized((30, 150), (4, 20))
 CHANGES = sized(4, 2)
 HOLDING_COST = 0.02  # per job and unit of time in the line
+SPEED_COST = 0.1  # of a machine, times the square of its speed
 
 
 def rows() -> list[Row]:
@@ -85,18 +86,20 @@ class Line:
 
     @classmethod
     def random(cls, seed: int, machines: int, jobs: int) -> "Line":
+        """Return a line with a few slow machines and many erratic ones."""
         rng = np.random.default_rng((seed, 8))
         mean = rng.uniform(0.6, 1.0, machines)
         slow = rng.choice(machines, max(machines // 6, 1), replace=False)
         mean[slow] = rng.uniform(1.1, 1.4, slow.size)
-        shape = rng.choice([0.5, 4.0], machines)  # half of them are erratic
+        shape = rng.choice([0.3, 4.0], machines)  # half of them are erratic
         work = rng.gamma(shape, mean / shape, (jobs, machines))
         return cls(np.cumsum(rng.exponential(1.0, jobs)), work)
 
     @property
     def knobs(self) -> szoht.Variables:
+        """Speeds from a half to one and a half, and 1 to 12 places in a buffer, of nominally 1."""
         n = self.work.shape[1]
-        speeds, buffers = np.ones(n), np.full(n, 3)
+        speeds, buffers = np.ones(n), np.ones(n)
         return szoht.Variables(
             np.concatenate([speeds, buffers]),
             low=np.concatenate([0.5 * speeds, np.ones(n)]),
@@ -106,12 +109,11 @@ class Line:
         )
 
     def cost(self, x: Vector) -> float:
-        """Return the time per job, and what holding a job in the line costs on average."""
-        times = self.work / x[: self.work.shape[1]]
-        sizes = np.rint(x[self.work.shape[1] :]).astype(int)
-        simulate = recursion if SMOKE or not find_spec("simpy") else events
-        ends = np.array(simulate(self.arrivals, times, sizes))
-        return float(ends[-1] / ends.size + HOLDING_COST * (ends - self.arrivals).mean())
+        """Return the time per job, what holding a job costs on average, and the cost of speed."""
+        speeds, sizes = x[: self.work.shape[1]], x[self.work.shape[1] :].astype(int)
+        ends = np.array(simulate(self.arrivals, self.work / speeds, sizes))
+        holding = HOLDING_COST * float((ends - self.arrivals).mean())
+        return float(ends[-1]) / ends.size + holding + SPEED_COST * float((speeds**2 - 1).sum())
 
 
 def events(arrivals: Vector, times: Vector, sizes: Vector) -> list[float]:
@@ -158,6 +160,9 @@ def recursion(arrivals: Vector, times: Vector, sizes: Vector) -> list[float]:
             if i < machines:
                 starts[j, i] = max(end, leaves[j - 1, i + 1] if j > 0 else 0.0)
     return [float(end) for end in leaves[:, -1]]
+
+
+simulate = events if find_spec("simpy") else recursion
 
 
 def production_lines() -> list[Row]:
