@@ -1,7 +1,7 @@
 """`least_squares`: sparse calibration of a function that returns many numbers."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
 from contextlib import ExitStack
 from dataclasses import dataclass

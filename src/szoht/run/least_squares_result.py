@@ -116,7 +116,7 @@ class LeastSquaresResult:
     explain: tuple[str, ...] = field(repr=False)
     effects: Mapping[int, Effect] = field(repr=False)
     failure: Failure | None = None
-    faults: Faults = Faults()
+    faults: Faults = field(default_factory=Faults)
     run: str | None = None
 
     @cached_property
@@ -169,7 +169,7 @@ def as_least_squares(run: AskTell, result: Result, *, level: float = 0.95) -> Le
     algorithm, variables = run.algorithm, run.config.variables
     assert isinstance(algorithm, Calibration) and variables is not None, "a calibration"  # noqa: S101, PT018
     search = algorithm.search(run.state)
-    report = describe_fit(search, has_sigma=algorithm.sigma is not None, level=level)
+    report = describe_fit(search, level)
     known = _empty() if report is None else _known(report, algorithm, variables, result.x)
     return LeastSquaresResult(
         x=result.x,

@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from szoht.algorithms.calibration.search import CalibrationSearch
+from szoht.algorithms.calibration.excursions import follow
+from szoht.algorithms.calibration.resensing import Resensing
+from szoht.algorithms.calibration.search import CalibrationSearch, SavedCenter
+from szoht.algorithms.calibration.sensing import ProbeFits
 from szoht.algorithms.calibration.supports import Candidate, Support
 from szoht.algorithms.generator import Steps
 from szoht.core.algorithm import Ending
@@ -13,38 +16,67 @@ from szoht.types import Vector
 
 __all__ = ["improve"]
 
-GAUSS_NEWTON, SWAP, OPTIMISTIC, RESTART = "Gauss-Newton", "swap", "optimistic swap", "restart"
+GAUSS_NEWTON, SWAP = "Gauss-Newton", "swap"
 
 
 @dataclass
-class Progress:
+class Attempts:
     """What was tried since the last gain."""
 
     contradictions: int = 0
     stalls: int = 0
-    restarts: int = 0
     refined: bool = False
     hopeful: bool = False
+    best: SavedCenter | None = None
+    restarts: int = 0
     tabu: set[Support] = field(default_factory=set)
-    restarted: set[Support] = field(default_factory=set)
+    ended: set[Support] = field(default_factory=set)
+    explored: set[Support] = field(default_factory=set)
 
 
-def improve(search: CalibrationSearch) -> Steps[Ending]:
+def improve(search: CalibrationSearch, fits: ProbeFits) -> Steps[Ending]:
     """Move from support to support until nothing is promised any more; return why it ends."""
-    policy, state = search.policy, Progress()
-    search.damping = policy.damping_start
+    state = Attempts()
+    search.damping = search.policy.damping_start
     while True:
-        if _is_explained(search):
-            return Ending.CONVERGED
+        ending = yield from _descend(search, state)
+        if state.best is None or search.misfit < search.misfit_of(state.best.residuals):
+            state.best = search.save()
+        if search.is_explained or state.restarts >= search.policy.restarts:
+            search.restore(state.best)
+            return ending
+        yield from _restart(search, fits, state)
+
+
+def _restart(search: CalibrationSearch, fits: ProbeFits, state: Attempts) -> Steps[None]:
+    """Begin again at the start, with more probes, other supports and more caution."""
+    state.restarts += 1
+    state.ended.add(tuple(np.flatnonzero(search.center[search.known.columns]).tolist()))
+    search.return_to_start()
+    search.explain(f"restart {state.restarts} from the start, with more probes.")
+    yield from fits.add()
+    search.damping = search.policy.damping_start * search.policy.damping_factor**state.restarts
+    state.stalls, state.contradictions, state.refined = 0, 0, False
+    state.tabu = set(state.ended)
+    state.explored.clear()
+
+
+def _descend(search: CalibrationSearch, state: Attempts) -> Steps[Ending]:
+    """Move until nothing is promised, whatever is tried."""
+    policy, resensing = search.policy, Resensing(search)
+    while True:
         model = search.model()
-        others = model.search(search.k, policy.alternatives, state.tabu)
         own = model.on_current_support()
+        if search.is_explained:  # another support would fit the errors
+            if not (yield from _refine(search, own, state)):
+                return Ending.CONVERGED
+            continue
+        others = model.search(search.k, policy.alternatives, state.tabu)
         best, kind = _choose(own, others, policy.stay)
         if best is None or best.misfit > policy.promise * search.misfit:
-            if own is not None and not state.refined and _is_gain(search, own):
-                state.refined = not (yield from _move(search, own, GAUSS_NEWTON, state))
+            if (yield from _refine(search, own, state)):
                 continue
-            ending = yield from _stall(search, state, others)
+            ending = yield from _stall(search, resensing, state, others)
             if ending is not None:
                 return ending
             continue
@@ -53,6 +85,19 @@ def improve(search: CalibrationSearch) -> Steps[Ending]:
             search.explain(f"predictions failed at misfit {search.misfit:.4g}: probed again.")
             yield from _probe_again(search, others)
             state.contradictions = 0
+
+
+def _refine(search: CalibrationSearch, own: Candidate | None, state: Attempts) -> Steps[bool]:
+    """Move on the support for a small gain, if it is more than noise; tell whether it was tried."""
+    if own is None or state.refined:
+        return False
+    least = max(search.policy.gain * search.misfit, search.k * search.noise**2)
+    if own.misfit >= search.misfit - least:
+        return False
+    before = search.misfit
+    yield from _move(search, own, GAUSS_NEWTON, state)
+    state.refined = search.misfit > before - search.policy.gain * before
+    return True
 
 
 def _choose(
@@ -64,21 +109,8 @@ def _choose(
     return (others[0], SWAP) if others else (None, "")
 
 
-def _is_explained(search: CalibrationSearch) -> bool:
-    """Tell whether fresh noise or rounding explains the misfit."""
-    policy, misfit = search.policy, search.misfit
-    rounding = policy.exact * float((search.filled(search.start_residuals) ** 2).sum())
-    return misfit <= max(policy.noise_misfit * search.noise_misfit, rounding)
-
-
-def _is_gain(search: CalibrationSearch, candidate: Candidate) -> bool:
-    """Tell whether a small gain is worth a simulation: more than noise."""
-    least = max(search.policy.gain * search.misfit, search.noise_misfit)
-    return candidate.misfit < search.misfit - least
-
-
 def _move(
-    search: CalibrationSearch, candidate: Candidate, kind: str, state: Progress
+    search: CalibrationSearch, candidate: Candidate, kind: str, state: Attempts
 ) -> Steps[bool]:
     """Simulate a candidate and learn from it; make it the center if it is better."""
     policy, before = search.policy, search.misfit
@@ -90,90 +122,79 @@ def _move(
         return False
     (residuals,) = yield from search.simulate([point])
     misfit = search.misfit_of(residuals)
-    ratio = (before - misfit) / max(before - candidate.misfit, 1e-300)
+    bias = search.noise_misfit - search.m * search.center_variance
+    ratio = (before - misfit + bias) / max(before - candidate.misfit, 1e-300)
     search.explain(f"{kind}: misfit {misfit:.4g}, expected {candidate.misfit:.4g}.")
-    if math.isfinite(misfit):
-        search.learn_from_move(point, residuals)
-    if misfit < before:
+    if search.is_better(misfit):
         search.move_to(point, residuals)
         if ratio > policy.good_prediction:
             search.damping = max(search.damping / policy.damping_factor, policy.damping_floor)
         state.contradictions = 0 if ratio > policy.fair_prediction else state.contradictions + 1
         state.tabu.clear()
-        if misfit < (1 - policy.gain) * before:
+        if search.misfit < (1 - policy.gain) * before:
             state.stalls, state.refined = 0, False
         return True
+    if math.isfinite(misfit):
+        search.learn_from_move(point, residuals)
     if kind == GAUSS_NEWTON:
         search.damping *= policy.damping_factor
     else:
         state.tabu.add(candidate.support)
-    state.contradictions += kind != OPTIMISTIC
+    state.contradictions += 1
     return False
 
 
 def _stall(
-    search: CalibrationSearch, state: Progress, others: list[Candidate]
+    search: CalibrationSearch, resensing: Resensing, state: Attempts, others: list[Candidate]
 ) -> Steps[Ending | None]:
-    """Nothing is promised: probe again, hope, probe broadly in turn; None to go on."""
-    policy = search.policy
+    """Nothing is promised: probe again, follow other supports, sense again; None to go on."""
     if state.stalls == 0 and search.next_weighting():
         search.explain("residuals are weighted by the loss from here on.")
         return None
-    if state.stalls >= 4 * policy.stalled_rounds:
-        return (yield from _end_or_restart(search, state, others))
+    if state.stalls >= 3 * search.policy.stalled_rounds:
+        known = resensing.is_known and not state.hopeful
+        return Ending.CONVERGED if known else Ending.EXHAUSTED
     state.stalls += 1
-    if state.stalls % 2 == 0:
-        state.hopeful = False
-        candidate = _hope(search, state)
-        if candidate is not None:
-            state.hopeful = True
-            yield from _move(search, candidate, OPTIMISTIC, state)
-    elif state.stalls % 4 == 1:
+    if state.stalls % 3 == 1:
         search.explain(f"nothing is promised at misfit {search.misfit:.4g}: probed again.")
         yield from _probe_again(search, others)
+    elif state.stalls % 3 == 2:  # noqa: PLR2004
+        yield from _follow_others(search, state)
     else:
-        search.explain(f"nothing is promised at misfit {search.misfit:.4g}: broad probes.")
-        yield from _probe_broadly(search)
+        search.explain(f"nothing is promised at misfit {search.misfit:.4g}: sensed again.")
+        yield from resensing.add()
+        search.damping = search.policy.damping_start
         state.tabu.clear()
+        state.explored.clear()
         state.refined = False
     return None
 
 
-def _hope(search: CalibrationSearch, state: Progress) -> Candidate | None:
-    """Return the best other support if the mean Jacobian is right, and if that is much better."""
+def _follow_others(search: CalibrationSearch, state: Attempts) -> Steps[None]:
+    """Follow other supports by Gauss-Newton, each from the best point, until one is better."""
+    state.hopeful = False
+    for _ in range(search.policy.excursions):
+        candidate = _next_other(search, state)
+        if candidate is None:
+            return
+        state.hopeful = True
+        if (yield from follow(search, candidate)):
+            state.stalls, state.refined = 0, False
+            state.tabu.clear()
+            state.explored.clear()
+            return
+
+
+def _next_other(search: CalibrationSearch, state: Attempts) -> Candidate | None:
+    """Return the best other support if the mean Jacobian is right, of those not followed yet."""
     policy = search.policy
     model = search.model(damping=policy.optimistic_damping, optimistic=True)
-    own = tuple(np.flatnonzero(model.center).tolist())
-    for candidate in model.search(search.k, policy.alternatives, state.tabu):
-        if candidate.support != own:
-            good = candidate.misfit < policy.optimistic_promise * search.misfit
-            return candidate if good else None
-    return None
-
-
-def _end_or_restart(
-    search: CalibrationSearch, state: Progress, others: list[Candidate]
-) -> Steps[Ending | None]:
-    """Go on from the best other support, if restarts are left; else end at the best point."""
-    own = tuple(np.flatnonzero(search.center[search.known.columns]).tolist())
-    state.restarted.add(own)
-    fresh = [other for other in others if other.support not in state.restarted]
-    if state.restarts < search.policy.restarts and fresh:
-        state.restarts += 1
-        point = search.point_of(fresh[0])
-        (residuals,) = yield from search.simulate([point])
-        search.explain(
-            f"{RESTART} from another support at misfit {search.misfit_of(residuals):.4g}."
-        )
-        if np.isfinite(residuals).any():
-            search.learn_from_move(point, residuals)
-            search.move_to(point, residuals)
-            search.damping = search.policy.damping_start
-        state.stalls, state.refined = 0, False
-        state.restarted.add(fresh[0].support)
-        state.tabu.clear()
+    state.explored.add(tuple(np.flatnonzero(model.center).tolist()))
+    found = model.search(search.k, 1, state.explored)
+    if not found or found[0].misfit >= search.misfit:
         return None
-    return Ending.EXHAUSTED if state.hopeful else Ending.CONVERGED
+    state.explored.add(found[0].support)
+    return found[0]
 
 
 def _probe_again(search: CalibrationSearch, others: list[Candidate]) -> Steps[None]:
@@ -195,7 +216,7 @@ def _probe_again(search: CalibrationSearch, others: list[Candidate]) -> Steps[No
     for _ in range(search.affordable(search.k)):
         _, vectors = np.linalg.eigh(known.covariance * np.outer(weight, weight))
         direction = vectors[:, -1] * weight
-        step = _as_step(search, direction, search.length)
+        step = _as_step(search, direction)
         if not step.any():
             break
         steps.append(step)
@@ -204,26 +225,18 @@ def _probe_again(search: CalibrationSearch, others: list[Candidate]) -> Steps[No
     yield from _probe_along(search, steps)
 
 
-def _probe_broadly(search: CalibrationSearch) -> Steps[None]:
-    """Probe along draws from the posterior: long where the Jacobian is unknown."""
+def _as_step(search: CalibrationSearch, direction: Vector) -> Vector:
+    """Return a direction as a step within bounds, as long as probes or as noise demands."""
     policy, known = search.policy, search.known
-    values, vectors = np.linalg.eigh(known.covariance)
-    count = search.affordable(max(policy.broad_probes, 2 * search.k))
-    draws = search.generator().standard_normal((count, values.size))
-    directions = (draws * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    length = policy.broad_length * search.length
-    steps = [_as_step(search, direction, length) for direction in directions]
-    yield from _probe_along(search, [step for step in steps if step.any()])
-    search.damping = policy.damping_start
-
-
-def _as_step(search: CalibrationSearch, direction: Vector, length: float) -> Vector:
-    """Return a direction as a step whose largest entry has a length, within bounds."""
     step = np.zeros(search.domain.d)
-    largest = float(np.abs(direction).max(initial=0.0))
-    if largest > 0:
-        step[search.known.columns] = length * direction / largest
-    return search.domain.within(search.center, step)
+    step[known.columns] = direction / max(float(np.abs(direction).max(initial=0.0)), 1e-300)
+    length = search.length
+    if search.noise > 0:
+        # of few variables, outputs respond less than to a probe of all of them
+        response = math.sqrt(float((known.response(step) ** 2).sum()) + known.variance(step))
+        needed = policy.response_to_noise * math.sqrt(search.noise_misfit) / max(response, 1e-300)
+        length = max(length, min(needed, policy.longest_few))
+    return search.domain.within(search.center, length * step)
 
 
 def _probe_along(search: CalibrationSearch, steps: list[Vector]) -> Steps[None]:

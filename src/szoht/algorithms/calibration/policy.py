@@ -18,6 +18,8 @@ class CalibrationPolicy:
     """Length of the first probe."""
     longest: float = 0.5
     """No probe is longer."""
+    longest_few: float = 0.3
+    """No probe of a few variables is longer."""
     shortest: float = 1e-6
     """No probe is shorter: rounding takes over."""
     length_trials: int = 6
@@ -51,14 +53,20 @@ class CalibrationPolicy:
     """From this held-out error on, the best support may be tried while sensing ..."""
     trial_promise: float = 0.3
     """... if its expected misfit is below this share of the start's."""
-    trial_success: float = 0.1
-    """A trial that reaches this share of the start's misfit ends sensing (0.02 is later)."""
+    trial_success: float = 0.02
+    """A trial that reaches this share of the start's misfit ends sensing ..."""
+    known_error: float = 0.4
+    known_success: float = 0.1
+    """... or, at a held-out error below this, this share."""
 
     # posterior
     whitening: float = 0.5
     """Power of the singular values of the responses from which variances are learned.
 
     1 is plain sparse Bayesian learning; half-whitening decides where outputs are correlated."""
+    smooth_lengths: tuple[float, ...] = (2.0, 4.0, 8.0)
+    """Numbers of neighbors over which columns may be alike, besides none: whichever predicts new
+    probes best. Smoothing needs 25 probes in place of 110 where variables are places in space."""
     sweeps: int = 120
     """Iterations of sparse Bayesian learning."""
     all_columns: int = 400
@@ -104,20 +112,24 @@ class CalibrationPolicy:
 
     # when nothing is promised
     optimistic_damping: float = 0.01
-    optimistic_promise: float = 0.5
-    """A support is tried on the mean Jacobian alone if it promises this share of the misfit."""
+    """Weight of the quartic term where the mean Jacobian is taken for the truth."""
+    excursions: int = 3
+    """Other supports that are followed in a row, from the best point, ..."""
+    excursion_moves: int = 5
+    """... for so many moves at most, until one of them is better."""
     broad_probes: int = 8
-    broad_length: float = 2.0
-    """Probes drawn from the posterior, and their largest entry in probe lengths."""
-    stalled_rounds: int = 3
-    """Rounds of probing and trying without a gain before the search ends or restarts."""
-    restarts: int = 2
-    """Restarts from other supports."""
+    """Probes of all variables at the current point, or 2 k if that is more."""
+    stalled_rounds: int = 1
+    """Rounds of probing and excursions without a gain before the search ends or restarts."""
+    restarts: int = 3
+    """Restarts from the start, by way of other supports."""
     gain: float = 1e-3
     """A gain of less than this share of the misfit does not postpone the end."""
-    exact: float = 1e-16
-    """A misfit below this share of the start's is rounding."""
-    noise_misfit: float = 2.0
-    """The search ends below this many times the misfit that fresh noise explains."""
+    exact: float = 1e-14
+    """A misfit below this share of the start's is zero."""
+    explained: float = 0.95
+    """With sigma given, a misfit below this quantile of chi-square is explained by it."""
+    noise_deviations: float = 2.0
+    """The search ends within so many standard deviations of the misfit of fresh noise."""
     outlier: float = 5.0
     """With a robust loss, outputs this many scales off are left out after the first stall."""

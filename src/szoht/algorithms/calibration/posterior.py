@@ -16,7 +16,7 @@ import numpy as np
 from szoht.algorithms.calibration.policy import CalibrationPolicy
 from szoht.types import Indices, Mask, Vector
 
-__all__ = ["JacobianPosterior", "PriorVariances", "ProbeFit", "learn_variances"]
+__all__ = ["JacobianPosterior", "JacobianPrior", "PriorVariances", "ProbeFit", "learn_variances"]
 
 TINY = 1e-300
 SMALLEST_SINGULAR_VALUE = 1e-9
@@ -34,8 +34,8 @@ class JacobianPosterior:
 
     Row j of the Jacobian, restricted to ``columns``, has the mean ``mean[j]``; the covariance of
     all rows together is ``scale * covariance``: it is in the units of the misfit. ``prior`` are the
-    variances before any measurement, ``error`` the variance of a response to a probe of unit
-    length.
+    variances before any measurement, and ``correlation`` how columns change with one another, None
+    if each changes on its own; ``error`` is the variance of a response to a probe of unit length.
     """
 
     columns: Indices
@@ -44,6 +44,7 @@ class JacobianPosterior:
     scale: float
     prior: Vector
     error: float
+    correlation: Vector | None = None
 
     def response(self, step: Vector) -> Vector:
         """Return the expected change of the outputs."""
@@ -52,7 +53,7 @@ class JacobianPosterior:
     def variance(self, step: Vector) -> float:
         """Return the uncertainty of that change, in units of the misfit."""
         v = step[self.columns]
-        return float(self.scale * max(v @ self.covariance @ v, 0.0))
+        return self.scale * max(float(v @ self.covariance @ v), 0.0)
 
     def updated(self, step: Vector, change: Vector, error: float) -> "JacobianPosterior":
         """Return the posterior after a simulation ``step`` away changed outputs by ``change``.
@@ -76,8 +77,11 @@ class JacobianPosterior:
     def drifted(self, length: float, policy: CalibrationPolicy) -> "JacobianPosterior":
         """Return the posterior at a center that is ``length`` away: the Jacobian has changed."""
         sizes = (self.mean**2).sum(axis=0) / max(self.scale, TINY) + policy.drift_floor * self.prior
-        added = (policy.drift * length) ** 2 * sizes
-        return replace(self, covariance=self.covariance + np.diag(added))
+        root = policy.drift * length * np.sqrt(sizes)
+        added = np.diag(root**2)
+        if self.correlation is not None:
+            added = np.outer(root, root) * self.correlation
+        return replace(self, covariance=self.covariance + added)
 
     def move_error(self, step: Vector, probe_length: float, policy: CalibrationPolicy) -> float:
         """Return the variance of what a move tells: errors of values, and curvature."""
@@ -137,6 +141,43 @@ def learn_variances(design: Vector, responses: Vector, policy: CalibrationPolicy
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class JacobianPrior:
+    """Columns with variances of their own, or sums of smooth ones where neighbors are alike.
+
+    The covariance is diag(variances), or B diag(variances) B' + floor with the smoothing matrix B
+    of a correlation length. The last variance is that of what all probes have in common.
+    """
+
+    variances: Vector
+    error: float
+    floor: float
+    smoothing: Vector | None
+
+    def spread(self, design: Vector) -> Vector:
+        """Return the design times the covariance."""
+        if self.smoothing is None:
+            return design * self.variances
+        inner = design[:, :-1]
+        smooth = ((inner @ self.smoothing) * self.variances[:-1]) @ self.smoothing.T
+        return np.column_stack([smooth + self.floor * inner, design[:, -1] * self.variances[-1]])
+
+    def block(self, columns: Indices) -> Vector:
+        """Return the covariance of some columns."""
+        if self.smoothing is None:
+            return np.diag(self.variances[columns])
+        part = self.smoothing[columns]
+        return (part * self.variances[:-1]) @ part.T + self.floor * np.eye(columns.size)
+
+
+def smoothing_matrix(d: int, length: float) -> Vector | None:
+    """Return a kernel over the order of the variables, None for no smoothing."""
+    if length == 0:
+        return None
+    places = np.arange(d)
+    return np.asarray(np.exp(-0.5 * ((places[:, np.newaxis] - places) / length) ** 2))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ProbeFit:
     """What probes around one center say; the last column of the design is no variable.
 
@@ -145,21 +186,34 @@ class ProbeFit:
 
     design: Vector
     responses: Vector
-    variances: Vector
-    error: float
+    prior: JacobianPrior
     mean: Vector
 
     @classmethod
-    def of(cls, design: Vector, responses: Vector, policy: CalibrationPolicy) -> "ProbeFit":
-        """Fit responses of shape (n_probes, n_outputs), which may be NaN in part."""
+    def of(
+        cls, design: Vector, responses: Vector, policy: CalibrationPolicy, length: float = 0.0
+    ) -> "ProbeFit":
+        """Fit responses of shape (n_probes, n_outputs), which may be NaN in part.
+
+        ``length`` is over how many variables columns are alike, in the order of the variables.
+        """
         filled = _filled(design, responses)
-        variances, error = learn_variances(design, filled, policy)
         d = design.shape[1] - 1
+        smoothing = smoothing_matrix(d, length)
+        inner = (
+            design
+            if smoothing is None
+            else np.column_stack([design[:, :d] @ smoothing, design[:, d]])
+        )
+        variances, error = learn_variances(inner, filled, policy)
         # what is not explained is spread over all columns: none is lost for good
         floor = error / max(float((design[:, :d] ** 2).sum(axis=1).mean()), TINY)
-        variances = np.append(np.maximum(variances[:d], floor), variances[d])
-        mean = _means(design, responses, variances, error)
-        return cls(design=design, responses=filled, variances=variances, error=error, mean=mean)
+        if smoothing is None:
+            variances = np.append(np.maximum(variances[:d], floor), variances[d])
+        prior = JacobianPrior(variances=variances, error=error, floor=floor, smoothing=smoothing)
+        return cls(
+            design=design, responses=filled, prior=prior, mean=_means(design, responses, prior)
+        )
 
     def predicted(self, rows: Vector) -> Vector:
         """Return the responses that are expected of further probes, one row each."""
@@ -167,37 +221,44 @@ class ProbeFit:
 
     def posterior(self, keep: Indices, policy: CalibrationPolicy) -> JacobianPosterior:
         """Return the posterior of the columns that matter, and of those in ``keep``."""
-        inverse = np.linalg.inv(_gram(self.design, self.variances, self.error))
-        filled = self.responses
-        scale = float((filled * (inverse @ filled)).sum()) / len(filled)
+        prior = self.prior
+        spread = prior.spread(self.design)
+        inverse = np.linalg.inv(_with_error(spread @ self.design.T, prior.error))
+        scale = float((self.responses * (inverse @ self.responses)).sum()) / len(spread)
         columns = _largest_columns(self.mean[:, :-1], keep, policy)
-        prior = self.variances[columns]
-        spread = self.design[:, columns] * prior
+        before = prior.block(columns)
+        part = spread[:, columns]
+        root = np.sqrt(before.diagonal())
+        smooth = prior.smoothing is not None
         return JacobianPosterior(
             columns=columns,
             mean=self.mean[:, columns],
-            covariance=np.diag(prior) - spread.T @ inverse @ spread,
+            covariance=before - part.T @ inverse @ part,
             scale=scale,
-            prior=prior,
-            error=self.error,
+            prior=before.diagonal(),
+            error=prior.error,
+            correlation=before / np.outer(root, root) if smooth else None,
         )
 
 
 def _gram(design: Vector, variances: Vector, error: float) -> Vector:
-    gram = (design * variances) @ design.T
+    return _with_error((design * variances) @ design.T, error)
+
+
+def _with_error(gram: Vector, error: float) -> Vector:
     gram.flat[:: len(gram) + 1] += error
     return gram
 
 
-def _means(design: Vector, responses: Vector, variances: Vector, error: float) -> Vector:
+def _means(design: Vector, responses: Vector, prior: JacobianPrior) -> Vector:
     """Return the mean of the Jacobian, (n_outputs, d), each output from the probes that have it."""
     mean = np.zeros((responses.shape[1], design.shape[1]))
+    spread = prior.spread(design)
+    gram = _with_error(spread @ design.T, prior.error)
     for rows, outputs in _patterns(np.isfinite(responses)):
         if rows.any():
-            part = design[rows]
-            inverse = np.linalg.inv(_gram(part, variances, error))
-            solved = inverse @ responses[np.ix_(rows, outputs)]
-            mean[outputs] = (variances[:, np.newaxis] * (part.T @ solved)).T
+            solved = np.linalg.solve(gram[np.ix_(rows, rows)], responses[np.ix_(rows, outputs)])
+            mean[outputs] = solved.T @ spread[rows]
     return mean
 
 
@@ -206,9 +267,13 @@ def _filled(design: Vector, responses: Vector) -> Vector:
     present = np.isfinite(responses)
     if present.all():
         return responses
-    flat = np.ones(design.shape[1])
-    error = FIRST_ERROR * float((design**2).sum(axis=1).mean())
-    guess = design @ _means(design, responses, flat, error).T
+    flat = JacobianPrior(
+        variances=np.ones(design.shape[1]),
+        error=FIRST_ERROR * float((design**2).sum(axis=1).mean()),
+        floor=0.0,
+        smoothing=None,
+    )
+    guess = design @ _means(design, responses, flat).T
     return np.where(present, responses, guess)
 
 

@@ -10,7 +10,7 @@ from szoht.algorithms.calibration.residuals import loss_weights
 from szoht.algorithms.calibration.search import CalibrationSearch, Visit
 from szoht.types import Indices, Vector
 
-__all__ = ["OtherSupport", "describe_fit"]
+__all__ = ["FitReport", "OtherSupport", "describe_fit"]
 
 ALTERNATIVES_SEARCHED = 60
 ALTERNATIVES_LISTED = 10
@@ -43,8 +43,12 @@ class FitReport:
 
     search: CalibrationSearch
     visit: Visit
-    has_sigma: bool
     level: float
+
+    @property
+    def has_sigma(self) -> bool:
+        """Whether the standard deviations of the measurements are known."""
+        return self.search.has_sigma
 
     @cached_property
     def residuals(self) -> Vector:
@@ -152,11 +156,9 @@ class FitReport:
         return tuple(found[:ALTERNATIVES_LISTED])
 
 
-def describe_fit(
-    search: CalibrationSearch, *, has_sigma: bool, level: float = 0.95
-) -> FitReport | None:
+def describe_fit(search: CalibrationSearch, level: float) -> FitReport | None:
     """Return what is known about the best point so far; None if there is none."""
     if not search.visits:
         return None
     best = min(search.visits, key=lambda visit: search.cost_of(visit.residuals))
-    return FitReport(search=search, visit=best, has_sigma=has_sigma, level=level)
+    return FitReport(search=search, visit=best, level=level)

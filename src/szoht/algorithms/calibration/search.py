@@ -3,8 +3,10 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import chdtri
 
 from szoht.algorithms.calibration.policy import CalibrationPolicy
 from szoht.algorithms.calibration.posterior import JacobianPosterior
@@ -22,7 +24,7 @@ from szoht.core.query import Plan
 from szoht.core.random import Purpose
 from szoht.types import Vector
 
-__all__ = ["CalibrationSearch", "Weighting"]
+__all__ = ["CalibrationSearch", "SavedCenter", "Visit", "Weighting"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,15 @@ class Visit:
 
     point: Vector
     residuals: Vector
+
+
+class SavedCenter(NamedTuple):
+    """A center, its residuals, and the posterior of the Jacobian there."""
+
+    point: Vector
+    residuals: Vector
+    variance: float
+    posterior: JacobianPosterior
 
 
 class Weighting:
@@ -44,7 +55,8 @@ class CalibrationSearch:
     """What is known: center and residuals there, noise, posterior of the Jacobian, weights.
 
     Points are in units of `Domain`. ``length`` is that of probes, ``noise`` the standard deviation
-    of fresh noise in one residual, ``damping`` the weight of the quartic term. A residual that is
+    of fresh noise in one residual, ``smooth_length`` over how many neighbors columns are alike,
+    ``damping`` the weight of the quartic term. A residual that is
     missing counts as it was at the start, so that a point does not gain by losing outputs.
     """
 
@@ -55,17 +67,21 @@ class CalibrationSearch:
     f_scale: float
     k: int
     policy: CalibrationPolicy
+    has_sigma: bool = False
     budget: int | None = None
     spent: int = 0
     failures: int = 0
     center: Vector = field(default_factory=lambda: np.empty(0))
     center_residuals: Vector = field(default_factory=lambda: np.empty(0))
+    center_variance: float = 0.0
+    start: Vector = field(default_factory=lambda: np.empty(0))
     start_residuals: Vector = field(default_factory=lambda: np.empty(0))
     weights: Vector = field(default_factory=lambda: np.empty(0))
     weighting: int = Weighting.EQUAL
     noise: float = 0.0
     length: float = 0.0
     share: float = 1.0
+    smooth_length: float = 0.0
     damping: float = 0.0
     posterior: JacobianPosterior | None = None
     visits: list[Visit] = field(default_factory=list)
@@ -88,6 +104,11 @@ class CalibrationSearch:
         return self.misfit_of(self.center_residuals)
 
     @property
+    def noiseless_misfit(self) -> float:
+        """An estimate of the misfit at the center without fresh noise."""
+        return max(self.misfit - self.m * self.center_variance, 0.0)
+
+    @property
     def noise_misfit(self) -> float:
         """The misfit that fresh noise alone explains."""
         return self.m * self.noise**2
@@ -97,6 +118,21 @@ class CalibrationSearch:
         """The posterior, once there is one."""
         assert self.posterior is not None, "probes come before moves"  # noqa: S101
         return self.posterior
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether fresh noise, errors of the measurements, or rounding explain the misfit."""
+        policy, m = self.policy, max(self.m, 1)
+        limit = policy.exact * float((self.filled(self.start_residuals) ** 2).sum())
+        limit = max(limit, policy.noise_deviations * math.sqrt(2 / m) * self.noise_misfit)
+        if self.has_sigma and self.loss == "linear":
+            freedom = max(m - self.k, 1)
+            limit = max(limit, float(chdtri(freedom, 1 - policy.explained)))
+        return self.noiseless_misfit <= limit
+
+    def is_better(self, misfit: float) -> bool:
+        """Tell whether a simulated misfit is less than that of the center, apart from noise."""
+        return misfit - self.noise_misfit < self.misfit - self.m * self.center_variance
 
     def misfit_of(self, residuals: Vector) -> float:
         """Return the weighted sum of squares; infinite for a point that failed."""
@@ -149,7 +185,8 @@ class CalibrationSearch:
     def begin_at(self, point: Vector, residuals: Vector) -> None:
         """Make the start the center."""
         self.start_residuals = self.center_residuals = residuals
-        self.center = point
+        self.start = self.center = point
+        self.center_variance = 0.5 * self.noise**2  # simulated twice
         self.weights = np.ones(residuals.size)
 
     def _note(self, point: Vector, residuals: Vector) -> None:
@@ -159,13 +196,48 @@ class CalibrationSearch:
             self.outer.note(self.domain.to_z(point), self.cost_of(residuals))
 
     def move_to(self, point: Vector, residuals: Vector) -> None:
-        """Make a point the center: the Jacobian there is less well known."""
-        length = float(np.linalg.norm(point - self.center))
-        if self.posterior is not None:
-            self.posterior = self.posterior.drifted(length, self.policy)
-        self.center, self.center_residuals = point.copy(), residuals
+        """Learn from a simulation, make its point the center, and the iterate of the run."""
+        self.shift_to(point, residuals)
         self.outer.move(self.domain.to_z(point), self.cost_of(residuals))
         self.reweight()
+
+    def shift_to(self, point: Vector, residuals: Vector) -> None:
+        """Learn from a simulation, and make its point the center.
+
+        The Jacobian there is less well known. Under fresh noise, the residuals are the mean of
+        what was simulated and what was expected, weighted by their variances.
+        """
+        estimate, variance = residuals, self.noise**2
+        if self.noise > 0:
+            estimate, variance = self._averaged(point, residuals)
+        self.learn_from_move(point, residuals)
+        length = float(np.linalg.norm(point - self.center))
+        self.posterior = self.known.drifted(length, self.policy)
+        self.center, self.center_residuals = point.copy(), estimate
+        self.center_variance = variance
+
+    def _averaged(self, point: Vector, residuals: Vector) -> tuple[Vector, float]:
+        step, known = point - self.center, self.known
+        error = known.scale * known.move_error(step, self.length, self.policy)
+        expected = self.center_residuals + known.response(step)
+        spread = self.center_variance + (known.variance(step) + error) / max(self.m, 1)
+        share = self.noise**2 / (self.noise**2 + spread)  # of what was expected
+        mean = residuals + share * np.nan_to_num(expected - residuals)
+        return mean, (1 - share) * self.noise**2
+
+    def return_to_start(self) -> None:
+        """Make the start the center again."""
+        self.center, self.center_residuals = self.start, self.start_residuals
+        self.center_variance = 0.5 * self.noise**2
+        self.reweight()
+
+    def save(self) -> "SavedCenter":
+        """Return what `restore` needs to come back to the center."""
+        return SavedCenter(self.center, self.center_residuals, self.center_variance, self.known)
+
+    def restore(self, saved: "SavedCenter") -> None:
+        """Come back to a center, with what was known there."""
+        self.center, self.center_residuals, self.center_variance, self.posterior = saved
 
     def learn_from_move(self, point: Vector, residuals: Vector) -> None:
         """Update the posterior by a simulation away from the center."""
@@ -210,7 +282,10 @@ class CalibrationSearch:
             return False
         self.weighting += 1
         best = min(self.visits, key=lambda visit: self.cost_of(visit.residuals))
-        self.move_to(best.point, best.residuals)
+        if np.array_equal(best.point, self.center):
+            self.reweight()
+        else:
+            self.move_to(best.point, best.residuals)
         return True
 
     def reweight(self) -> None:

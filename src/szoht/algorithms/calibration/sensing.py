@@ -10,11 +10,19 @@ from szoht.algorithms.generator import Steps
 from szoht.errors import EvaluationError
 from szoht.types import Vector
 
-__all__ = ["Probes", "measure_start", "sense"]
+__all__ = [
+    "ProbeFits",
+    "Probes",
+    "add_probes",
+    "good_error",
+    "measure_start",
+    "relative_error",
+    "sense",
+]
 
 
 class Probes:
-    """Probes around one center: rows of the design, and responses, per unit of length."""
+    """Rows of the design, and responses to probes, per unit of length."""
 
     def __init__(self) -> None:
         self.rows: list[Vector] = []
@@ -71,10 +79,11 @@ def choose_length(search: CalibrationSearch, probes: Probes) -> Steps[None]:
                 probes.add(row, change, search.length)
                 break
             _lengthen(search, size)
-        elif search.noise > 0 or search.domain.grid.any():
-            probes.add(row, change, search.length)
-            break
-        elif (yield from _is_linear(search, step, change)):
+        elif (
+            search.noise > 0
+            or search.domain.grid.any()
+            or (yield from _is_linear(search, step, change))
+        ):
             probes.add(row, change, search.length)
             break
     if not responded and search.failures == 0:
@@ -130,38 +139,75 @@ def _is_linear(search: CalibrationSearch, step: Vector, change: Vector) -> Steps
     return False
 
 
-def sense(search: CalibrationSearch) -> Steps[None]:
+def sense(search: CalibrationSearch) -> Steps["ProbeFits"]:
     """Probe until the Jacobian predicts new probes, or a support that it suggests is good."""
-    probes = Probes()
+    fits, most = ProbeFits(search), _most_probes(search)
+    probes = fits.probes
     yield from choose_length(search, probes)
-    first, most = _first_count(search), _most_probes(search)
     tried: list[tuple[Vector, Vector]] = []
-    fit: ProbeFit | None = None
     while len(probes) < most:
         before = len(probes)
-        wanted = max(first - before, 0) or _batch(search, before)
-        yield from _add_probes(search, probes, min(wanted, most - before))
+        wanted = max(_first_count(search) - before, 0) or _batch(search, before)
+        yield from add_probes(search, probes, min(wanted, most - before))
         if len(probes) == before:
-            if search.failures > search.spent / 2:
-                return
+            if 2 * search.failures > search.spent:
+                break
             continue
-        error = _heldout_error(search, fit, probes, before)
-        fit = ProbeFit.of(*probes.arrays(), search.policy)
-        search.posterior = fit.posterior(np.flatnonzero(search.center), search.policy)
-        if error <= 1:
-            search.explain(f"{len(probes)} probes; error of the prediction {error:.2g}.")
-        if error < _good_error(search, probes, before):
+        error = fits.update(before)
+        if error < good_error(search, probes, before):
             break
-        if error < search.policy.trial_error and (yield from _try_support(search, tried)):
+        if error < search.policy.trial_error and (yield from _try_support(search, tried, error)):
             break
-    if fit is None:
-        return
-    for point, residuals in tried:
-        search.learn_from_move(point, residuals)
-    if tried:
-        point, residuals = min(tried, key=lambda one: search.misfit_of(one[1]))
-        if search.misfit_of(residuals) < search.misfit:
+    if search.posterior is not None:
+        _learn_from_trials(search, tried)
+    return fits
+
+
+class ProbeFits:
+    """Fits with different correlation lengths, judged by how they predict new probes."""
+
+    def __init__(self, search: CalibrationSearch) -> None:
+        self.search = search
+        self.probes = Probes()
+        small = search.domain.d <= search.policy.all_columns
+        self.lengths = (0.0, *(search.policy.smooth_lengths if small else ()))
+        self.fits: list[ProbeFit] = []
+        self.best = 0
+
+    def add(self) -> Steps[None]:
+        """Make another batch of probes at the start, which is the center."""
+        before = len(self.probes)
+        yield from add_probes(self.search, self.probes, _batch(self.search, before))
+        if len(self.probes) > before:
+            self.update(before)
+
+    def update(self, before: int) -> float:
+        """Fit all probes; return the error with which those after ``before`` were predicted."""
+        search, probes = self.search, self.probes
+        design, responses = probes.arrays(before)
+        errors = [relative_error(fit.predicted(design), responses) for fit in self.fits]
+        error = math.inf
+        if errors:
+            self.best = int(np.argmin(errors))
+            error = errors[self.best]
+        policy = search.policy
+        self.fits = [ProbeFit.of(*probes.arrays(), policy, length) for length in self.lengths]
+        fit = self.fits[self.best]
+        search.posterior = fit.posterior(np.flatnonzero(search.center), policy)
+        length = search.smooth_length = self.lengths[self.best]
+        if errors:
+            alike = f"; {length:g} neighbors are alike" if length else ""
+            search.explain(f"{len(probes)} probes; error of the prediction {error:.2g}{alike}.")
+        return error
+
+
+def _learn_from_trials(search: CalibrationSearch, tried: list[tuple[Vector, Vector]]) -> None:
+    """Learn from the trials, the best of them last, which is the center if it is better."""
+    for point, residuals in sorted(tried, key=lambda one: -search.misfit_of(one[1])):
+        if search.is_better(search.misfit_of(residuals)):
             search.move_to(point, residuals)
+        else:
+            search.learn_from_move(point, residuals)
 
 
 def _first_count(search: CalibrationSearch) -> int:
@@ -183,7 +229,7 @@ def _batch(search: CalibrationSearch, made: int) -> int:
     return max(search.policy.batch, int(search.policy.batch_share * made))
 
 
-def _add_probes(search: CalibrationSearch, probes: Probes, count: int) -> Steps[None]:
+def add_probes(search: CalibrationSearch, probes: Probes, count: int) -> Steps[None]:
     """Make a batch of probes in one plan."""
     generator = search.generator()
     made = [
@@ -199,27 +245,24 @@ def _add_probes(search: CalibrationSearch, probes: Probes, count: int) -> Steps[
         _shorten_after_failure(search)
 
 
-def _heldout_error(
-    search: CalibrationSearch, fit: ProbeFit | None, probes: Probes, before: int
-) -> float:
-    """Return the relative error with which new probes were predicted before they were used."""
-    if fit is None:
-        return math.inf
-    design, responses = probes.arrays(before)
+def relative_error(expected: Vector, responses: Vector) -> float:
+    """Return the error of a prediction of probes, relative to their responses."""
     present = np.isfinite(responses)
-    error = np.where(present, responses - fit.predicted(design), 0.0)
+    error = np.where(present, responses - expected, 0.0)
     power = float((np.where(present, responses, 0.0) ** 2).sum())
     return math.sqrt(float((error**2).sum()) / power) if power > 0 else math.inf
 
 
-def _good_error(search: CalibrationSearch, probes: Probes, before: int) -> float:
+def good_error(search: CalibrationSearch, probes: Probes, before: int) -> float:
     """Return the error at which sensing ends: noise cannot be predicted."""
     _, responses = probes.arrays(before)
     floor = math.sqrt(2) * search.noise / search.length / max(_rms(responses), 1e-300)
     return max(search.policy.heldout_error, search.policy.noise_factor * floor)
 
 
-def _try_support(search: CalibrationSearch, tried: list[tuple[Vector, Vector]]) -> Steps[bool]:
+def _try_support(
+    search: CalibrationSearch, tried: list[tuple[Vector, Vector]], error: float
+) -> Steps[bool]:
     """Simulate the best support while sensing, if it promises much; tell whether it kept that."""
     policy = search.policy
     search.damping = policy.damping_start
@@ -232,4 +275,5 @@ def _try_support(search: CalibrationSearch, tried: list[tuple[Vector, Vector]]) 
     search.explain(f"trial of a support: misfit {reached:.4g}, expected {found[0].misfit:.4g}.")
     if math.isfinite(reached):
         tried.append((point, residuals))
-    return reached < policy.trial_success * search.misfit
+    success = policy.known_success if error < policy.known_error else policy.trial_success
+    return reached < success * search.misfit

@@ -64,6 +64,7 @@ class Calibration(GeneratorAlgorithm):
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Return none: the function is deterministic, or has fresh noise."""
         del seed, n_samples
+        return None
 
     def steps(self, context: SolverContext) -> Steps[None]:
         """Search until nothing is promised any more."""
@@ -75,16 +76,21 @@ class Calibration(GeneratorAlgorithm):
             f_scale=self.f_scale,
             k=self.operator.k,
             policy=self.policy or CalibrationPolicy(),
+            has_sigma=self.sigma is not None,
             budget=self.max_queries,
         )
         context.details = search
         if not (yield from measure_start(search)):
             return
-        yield from sense(search)
+        if search.is_explained:
+            search.explain("the start explains the measurements already.")
+            context.ending = Ending.CONVERGED
+            return
+        fits = yield from sense(search)
         if search.posterior is None:
             context.ending = Ending.MOSTLY_FAILED
             return
-        context.ending = _honest(search, (yield from improve(search)))
+        context.ending = _honest(search, (yield from improve(search, fits)))
 
     def search(self, state: State) -> CalibrationSearch:
         """Return what is known at a state."""

@@ -116,8 +116,8 @@ class MisfitModel:
         all_values = np.zeros(len(self.center))
         all_values[on] = values
         quartic = float((self.curvature * (all_values - self.center) ** 4).sum())
-        misfit = constant + values @ block @ values - 2 * slope[on] @ values + quartic
-        return Candidate(all_values, float(max(misfit, 0.0)), support)
+        misfit = float(values @ block @ values - 2 * slope[on] @ values) + constant + quartic
+        return Candidate(all_values, max(misfit, 0.0), support)
 
     def on_current_support(self) -> Candidate | None:
         """Minimize on the support of the center; None if that is empty."""
