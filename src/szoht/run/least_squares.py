@@ -24,7 +24,7 @@ from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.config import RunConfig
 from szoht.run.constraints import constraint_on_z
-from szoht.run.least_squares_result import LeastSquaresResult, as_least_squares
+from szoht.run.least_squares_result import LeastSquaresResult, as_least_squares, check_level
 from szoht.run.loop import drive, evaluating
 from szoht.run.mapped import XForm, check_x_as, map_objective
 from szoht.run.outputs import Measurements, OutputForm, with_outputs
@@ -139,6 +139,7 @@ def least_squares(
     Sensing takes some 8 + k ln(d / k) / ln(1 + min(m, k)) simulations, each of which changes all
     variables a little, a move one. `docs/calibration.md` tells how it decides.
     """
+    check_level(level)
     objective = as_objective(fun, vectorized=vectorized, args=args)
     check_x_as(x_as, objective)
     workers_config = resolve_executor(

@@ -11,13 +11,22 @@ from szoht.algorithms.calibration.report import FitReport, OtherSupport, describ
 from szoht.algorithms.calibration.solver import Calibration
 from szoht.core.changes import Changes, Effect, describe_changes
 from szoht.core.extras import import_pandas
+from szoht.core.validation import check_real
 from szoht.core.variables import Variables
+from szoht.errors import ParameterError
 from szoht.result import Counts, Failure, Faults, Result, Status
 from szoht.run.ask_tell import AskTell
 from szoht.run.outputs import OutputForm
 from szoht.types import Indices, Vector
 
-__all__ = ["Alternative", "Interval", "LeastSquaresResult", "OutputResidual", "as_least_squares"]
+__all__ = [
+    "Alternative",
+    "Interval",
+    "LeastSquaresResult",
+    "OutputResidual",
+    "as_least_squares",
+    "check_level",
+]
 
 ILL_CONDITIONED = 1e4
 """Beyond this condition number, some combination of the changes has errors a hundred times those
@@ -162,6 +171,12 @@ class LeastSquaresResult:
             rows["failures"] = self.counts.failures
         text = "\n".join(f"{name:>9}: {value}" for name, value in rows.items())
         return "\n".join([text, *(f"{'warning':>9}: {line}" for line in self.warnings)])
+
+
+def check_level(level: float) -> None:
+    """Raise unless ``level`` is a probability."""
+    if check_real("level", level, low=0, high=1, open_low=True) == 1:
+        raise ParameterError("`level` must be in (0, 1); got level=1.")
 
 
 def as_least_squares(run: AskTell, result: Result, *, level: float = 0.95) -> LeastSquaresResult:

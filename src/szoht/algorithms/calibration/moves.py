@@ -14,7 +14,7 @@ from szoht.algorithms.generator import Steps
 from szoht.core.algorithm import Ending
 from szoht.types import Vector
 
-__all__ = ["improve"]
+__all__ = ["improve", "measure_answer"]
 
 GAUSS_NEWTON, SWAP = "Gauss-Newton", "swap"
 
@@ -237,6 +237,25 @@ def _as_step(search: CalibrationSearch, direction: Vector) -> Vector:
         needed = policy.response_to_noise * math.sqrt(search.noise_misfit) / max(response, 1e-300)
         length = max(length, min(needed, policy.longest_few))
     return search.domain.within(search.center, length * step)
+
+
+def measure_answer(search: CalibrationSearch) -> Steps[None]:
+    """Measure the Jacobian at the answer, variable by variable, and move once more.
+
+    Errors and intervals are computed from it.
+    """
+    support = np.flatnonzero(search.center)
+    if not support.size or search.left < support.size + 1:
+        return
+    steps = []
+    for variable in support.tolist():
+        direction = (search.known.columns == variable).astype(np.float64)
+        steps.append(_as_step(search, direction))
+    yield from _probe_along(search, [step for step in steps if step.any()])
+    model = search.model(damping=search.policy.damping_floor, optimistic=True)
+    own = model.on_current_support()
+    if own is not None and own.misfit < search.misfit:
+        yield from _move(search, own, GAUSS_NEWTON, Attempts())
 
 
 def _probe_along(search: CalibrationSearch, steps: list[Vector]) -> Steps[None]:

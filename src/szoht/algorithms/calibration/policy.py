@@ -15,7 +15,9 @@ class CalibrationPolicy:
 
     # probes
     first_length: float = 0.05
-    """Length of the first probe."""
+    """Length of the first probe, ..."""
+    first_length_noisy: float = 0.1
+    """... under fresh noise (0.05 and 0.2 lose half of the noisy ODE problems, 0.1 one of ten)."""
     longest: float = 0.5
     """No probe is longer."""
     longest_few: float = 0.3
@@ -27,7 +29,7 @@ class CalibrationPolicy:
     response_to_noise: float = 2.0
     """A probe is long enough if outputs respond by so many standard deviations of fresh noise.
 
-    Noise averages out over outputs and probes, curvature does not: 10 and 4 are worse."""
+    Noise averages out over outputs and probes, curvature does not."""
     linear_error: float = 0.25
     """A quarter of a probe must predict the whole up to this share."""
     even_share: float = 0.2
@@ -69,6 +71,8 @@ class CalibrationPolicy:
     probes best. Smoothing needs 25 probes in place of 110 where variables are places in space."""
     sweeps: int = 120
     """Iterations of sparse Bayesian learning."""
+    refills: int = 3
+    """Times that missing responses are filled in with what the fit expects of them."""
     all_columns: int = 400
     """Up to so many variables all columns are kept ..."""
     kept_columns: int = 100

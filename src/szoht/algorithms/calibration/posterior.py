@@ -153,6 +153,21 @@ class JacobianPrior:
     floor: float
     smoothing: Vector | None
 
+    @classmethod
+    def learned(
+        cls, design: Vector, responses: Vector, smoothing: Vector | None, policy: CalibrationPolicy
+    ) -> "JacobianPrior":
+        """Learn the variances from probes; all responses are finite."""
+        d, inner = design.shape[1] - 1, design
+        if smoothing is not None:
+            inner = np.column_stack([design[:, :d] @ smoothing, design[:, d]])
+        variances, error = learn_variances(inner, responses, policy)
+        # what is not explained is spread over all columns: none is lost for good
+        floor = error / max(float((design[:, :d] ** 2).sum(axis=1).mean()), TINY)
+        if smoothing is None:
+            variances = np.append(np.maximum(variances[:d], floor), variances[d])
+        return cls(variances=variances, error=error, floor=floor, smoothing=smoothing)
+
     def spread(self, design: Vector) -> Vector:
         """Return the design times the covariance."""
         if self.smoothing is None:
@@ -197,23 +212,15 @@ class ProbeFit:
 
         ``length`` is over how many variables columns are alike, in the order of the variables.
         """
+        smoothing = smoothing_matrix(design.shape[1] - 1, length)
         filled = _filled(design, responses)
-        d = design.shape[1] - 1
-        smoothing = smoothing_matrix(d, length)
-        inner = (
-            design
-            if smoothing is None
-            else np.column_stack([design[:, :d] @ smoothing, design[:, d]])
-        )
-        variances, error = learn_variances(inner, filled, policy)
-        # what is not explained is spread over all columns: none is lost for good
-        floor = error / max(float((design[:, :d] ** 2).sum(axis=1).mean()), TINY)
-        if smoothing is None:
-            variances = np.append(np.maximum(variances[:d], floor), variances[d])
-        prior = JacobianPrior(variances=variances, error=error, floor=floor, smoothing=smoothing)
-        return cls(
-            design=design, responses=filled, prior=prior, mean=_means(design, responses, prior)
-        )
+        prior = JacobianPrior.learned(design, filled, smoothing, policy)
+        mean = _means(design, responses, prior)
+        for _ in range(0 if np.isfinite(responses).all() else policy.refills):
+            filled = np.where(np.isfinite(responses), responses, design @ mean.T)
+            prior = JacobianPrior.learned(design, filled, smoothing, policy)
+            mean = _means(design, responses, prior)
+        return cls(design=design, responses=filled, prior=prior, mean=mean)
 
     def predicted(self, rows: Vector) -> Vector:
         """Return the responses that are expected of further probes, one row each."""

@@ -73,9 +73,9 @@ class Domain:
         ``share`` of the variables, chosen at random, take part.
         """
         signs = generator.choice([-1.0, 1.0], size=self.d)
-        takes_part = (
-            generator.random(self.d) < share if share < 1 else np.full(self.d, fill_value=True)
-        )
+        takes_part = generator.random(self.d) < share
+        if share < 1 and not (takes_part & self.free).any():
+            takes_part[generator.choice(np.flatnonzero(self.free))] = True
         size = self.whole(np.full(self.d, length))
         up, down = self.high - center, center - self.low
         both = (up >= size) & (down >= size)

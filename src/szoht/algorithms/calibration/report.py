@@ -131,7 +131,7 @@ class FitReport:
         search = self.search
         if search.posterior is None or not np.array_equal(search.center, self.visit.point):
             return ()
-        model = search.model(damping=search.policy.optimistic_damping, optimistic=True)
+        model = search.model(damping=0.0, optimistic=True)
         limit = search.misfit + self.variance * float(
             chdtri(max(self.support.size, 1), 1 - self.level)
         )

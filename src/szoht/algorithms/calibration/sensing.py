@@ -63,7 +63,8 @@ def measure_start(search: CalibrationSearch) -> Steps[bool]:
 
 def choose_length(search: CalibrationSearch, probes: Probes) -> Steps[None]:
     """Find a length at which outputs respond to probes beyond noise, and linearly."""
-    policy, search.length = search.policy, search.policy.first_length
+    policy = search.policy
+    search.length = policy.first_length if search.noise == 0 else policy.first_length_noisy
     responded = False
     for _ in range(policy.length_trials):
         step, row = search.domain.sign_probe(

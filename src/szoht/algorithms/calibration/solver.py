@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from szoht.algorithms.calibration.moves import improve
+from szoht.algorithms.calibration.moves import improve, measure_answer
 from szoht.algorithms.calibration.policy import CalibrationPolicy
 from szoht.algorithms.calibration.probing import Domain
 from szoht.algorithms.calibration.residuals import LOSSES, Loss, Residuals
@@ -90,7 +90,9 @@ class Calibration(GeneratorAlgorithm):
         if search.posterior is None:
             context.ending = Ending.MOSTLY_FAILED
             return
-        context.ending = _honest(search, (yield from improve(search, fits)))
+        ending = yield from improve(search, fits)
+        yield from measure_answer(search)
+        context.ending = _honest(search, ending)
 
     def search(self, state: State) -> CalibrationSearch:
         """Return what is known at a state."""
