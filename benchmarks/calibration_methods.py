@@ -182,9 +182,10 @@ def all_parameters(record: Record, seed: int) -> None:
     """Take one Gauss-Newton step of least norm in all parameters, keep the k largest, fit them."""
     del seed
     start = record.residuals(np.zeros(record.problem.d))
-    step = -np.linalg.lstsq(difference_slopes(record, start), start, rcond=1e-3)[0]
+    slopes = difference_slopes(record, start)
+    step = -np.linalg.lstsq(slopes, start, rcond=1e-3)[0]
     support = np.argsort(-np.abs(step))[: record.problem.k]
-    fit_support(record, support, step[support])
+    fit_support(record, support, np.asarray(step[support], dtype=float))
 
 
 # other solvers

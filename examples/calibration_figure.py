@@ -57,7 +57,7 @@ def _knobs(axes: Any, result: szoht.LeastSquaresResult, truth: np.ndarray) -> No
         place = places[np.flatnonzero(shown == i)] - 0.2
         axes.plot(ends, [place, place], color="black", linewidth=1.2)
     axes.axvline(0, color="black", linewidth=0.8)
-    axes.set_yticks(places, [variables.names[i] for i in shown], fontsize=9)
+    axes.set_yticks(places, [variables.labels[i] for i in shown], fontsize=9)
     low, high = (int(np.floor(axes.get_xlim()[0])), int(np.ceil(axes.get_xlim()[1])))
     ticks = range(low, high + 1)
     axes.set_xticks(ticks, [f"{2.0**tick:g}" for tick in ticks])
