@@ -27,7 +27,7 @@ from szoht.run.constraints import constraint_on_z
 from szoht.run.least_squares_result import LeastSquaresResult, as_least_squares, check_level
 from szoht.run.loop import drive, evaluating
 from szoht.run.mapped import XForm, check_x_as, map_objective
-from szoht.run.outputs import Measurements, OutputForm, with_outputs
+from szoht.run.outputs import ObservedData, OutputForm, with_outputs
 from szoht.run.problem import Bounds, Start, VariableOptions
 from szoht.stopping import Rule
 from szoht.store import StoreLike, open_store
@@ -123,16 +123,17 @@ def least_squares(
 
     >>> import numpy as np
     >>> import szoht
-    >>> jacobian = np.random.default_rng(0).standard_normal((12, 200))
+    >>> jacobian = np.zeros((12, 200))
+    >>> jacobian[:, ::10] = np.random.default_rng(0).standard_normal((12, 20))
     >>> truth = np.zeros(200)
-    >>> truth[[30, 77]] = [0.8, -0.5]
+    >>> truth[[30, 70]] = [0.8, -0.5]
     >>> def simulate(x):
     ...     return np.tanh(jacobian @ x / 4)
     >>> result = szoht.least_squares(
     ...     simulate, np.zeros(200), k=2, observed=simulate(truth), sigma=0.01, rng=0
     ... )
     >>> result.support, result.nfev < 60
-    (array([30, 77]), True)
+    (array([30, 70]), True)
 
     Notes
     -----
@@ -149,7 +150,7 @@ def least_squares(
         x0,
         k=k,
         variable_options=VariableOptions(bounds=bounds, unit=unit, integer=integer, names=names),
-        measurements=Measurements.of(observed, sigma),
+        measurements=ObservedData.of(observed, sigma),
     )
     form, first = _output_form(problem, objective, x_as)
     limits = {
@@ -231,7 +232,7 @@ class LeastSquaresAskTell(AskTell):
             variable_options=VariableOptions(
                 bounds=bounds, unit=unit, integer=integer, names=names
             ),
-            measurements=Measurements.of(observed, sigma),
+            measurements=ObservedData.of(observed, sigma),
         )
         limits = {
             "max_queries": max_queries,
@@ -256,11 +257,11 @@ class _Problem:
 
     variables: Variables
     k: int
-    measurements: Measurements
+    measurements: ObservedData
 
     @classmethod
     def of(
-        cls, x0: Start, *, k: int, variable_options: VariableOptions, measurements: Measurements
+        cls, x0: Start, *, k: int, variable_options: VariableOptions, measurements: ObservedData
     ) -> "_Problem":
         variables = _variables(x0, variable_options)
         check_integer("k", k, low=1)

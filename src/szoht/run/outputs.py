@@ -12,7 +12,7 @@ from szoht.core.validation import answer_array, frozen, real_array
 from szoht.errors import EvaluationError, ParameterError, ParameterTypeError
 from szoht.types import Sample, Vector
 
-__all__ = ["Measurements", "OutputForm", "with_outputs"]
+__all__ = ["ObservedData", "OutputForm", "with_outputs"]
 
 SHOWN_NAMES = 3
 
@@ -65,7 +65,7 @@ class OutputForm:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Measurements:
+class ObservedData:
     """What the outputs are compared with; NaN is a measurement that is missing."""
 
     observed: Vector | None = None
@@ -73,7 +73,7 @@ class Measurements:
     names: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, observed: Any, sigma: Any) -> "Measurements":
+    def of(cls, observed: Any, sigma: Any) -> "ObservedData":
         """Check what users pass as ``observed`` and ``sigma``."""
         names, values = _column("observed", observed)
         sigma_names, deviations = _column("sigma", sigma)

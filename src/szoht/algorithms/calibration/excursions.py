@@ -9,13 +9,13 @@ import math
 import numpy as np
 
 from szoht.algorithms.calibration.search import CalibrationSearch
-from szoht.algorithms.calibration.supports import Candidate
+from szoht.algorithms.calibration.supports import SupportCandidate
 from szoht.algorithms.generator import Steps
 
 __all__ = ["follow"]
 
 
-def follow(search: CalibrationSearch, candidate: Candidate) -> Steps[bool]:
+def follow(search: CalibrationSearch, candidate: SupportCandidate) -> Steps[bool]:
     """Move to a candidate and on from there; go back unless that leads to a better point."""
     policy, before = search.policy, search.save()
     goal, damping = search.misfit, search.damping

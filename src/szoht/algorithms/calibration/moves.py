@@ -9,7 +9,7 @@ from szoht.algorithms.calibration.excursions import follow
 from szoht.algorithms.calibration.resensing import Resensing
 from szoht.algorithms.calibration.search import CalibrationSearch, SavedCenter
 from szoht.algorithms.calibration.sensing import ProbeFits
-from szoht.algorithms.calibration.supports import Candidate, Support
+from szoht.algorithms.calibration.supports import Support, SupportCandidate
 from szoht.algorithms.generator import Steps
 from szoht.core.algorithm import Ending
 from szoht.types import Vector
@@ -87,7 +87,9 @@ def _descend(search: CalibrationSearch, state: Attempts) -> Steps[Ending]:
             state.contradictions = 0
 
 
-def _refine(search: CalibrationSearch, own: Candidate | None, state: Attempts) -> Steps[bool]:
+def _refine(
+    search: CalibrationSearch, own: SupportCandidate | None, state: Attempts
+) -> Steps[bool]:
     """Move on the support for a small gain, if it is more than noise; tell whether it was tried."""
     if own is None or state.refined:
         return False
@@ -101,8 +103,8 @@ def _refine(search: CalibrationSearch, own: Candidate | None, state: Attempts) -
 
 
 def _choose(
-    own: Candidate | None, others: list[Candidate], stay: float
-) -> tuple[Candidate | None, str]:
+    own: SupportCandidate | None, others: list[SupportCandidate], stay: float
+) -> tuple[SupportCandidate | None, str]:
     """Return what is expected to be best, staying on the support unless another is much better."""
     if own is not None and (not others or own.misfit < stay * others[0].misfit):
         return own, GAUSS_NEWTON
@@ -110,7 +112,7 @@ def _choose(
 
 
 def _move(
-    search: CalibrationSearch, candidate: Candidate, kind: str, state: Attempts
+    search: CalibrationSearch, candidate: SupportCandidate, kind: str, state: Attempts
 ) -> Steps[bool]:
     """Simulate a candidate and learn from it; make it the center if it is better."""
     policy, before = search.policy, search.misfit
@@ -145,7 +147,7 @@ def _move(
 
 
 def _stall(
-    search: CalibrationSearch, resensing: Resensing, state: Attempts, others: list[Candidate]
+    search: CalibrationSearch, resensing: Resensing, state: Attempts, others: list[SupportCandidate]
 ) -> Steps[Ending | None]:
     """Nothing is promised: probe again, follow other supports, sense again; None to go on."""
     if state.stalls == 0 and search.next_weighting():
@@ -185,7 +187,7 @@ def _follow_others(search: CalibrationSearch, state: Attempts) -> Steps[None]:
             return
 
 
-def _next_other(search: CalibrationSearch, state: Attempts) -> Candidate | None:
+def _next_other(search: CalibrationSearch, state: Attempts) -> SupportCandidate | None:
     """Return the best other support if the mean Jacobian is right, of those not followed yet."""
     policy = search.policy
     model = search.model(damping=policy.optimistic_damping, optimistic=True)
@@ -197,7 +199,7 @@ def _next_other(search: CalibrationSearch, state: Attempts) -> Candidate | None:
     return found[0]
 
 
-def _probe_again(search: CalibrationSearch, others: list[Candidate]) -> Steps[None]:
+def _probe_again(search: CalibrationSearch, others: list[SupportCandidate]) -> Steps[None]:
     """Probe along what is unknown about the variables that the best candidates would move.
 
     How a probe changes the covariance does not depend on its outcome, so all go into one plan.

@@ -18,7 +18,7 @@ from szoht.types import Indices, Mask, Vector
 
 __all__ = ["JacobianPosterior", "JacobianPrior", "PriorVariances", "ProbeFit", "learn_variances"]
 
-TINY = 1e-300
+NEAR_ZERO = 1e-300
 SMALLEST_SINGULAR_VALUE = 1e-9
 """Relative to the largest: smaller ones are rounding."""
 LEAST_ERROR = 1e-8
@@ -76,7 +76,9 @@ class JacobianPosterior:
 
     def drifted(self, length: float, policy: CalibrationPolicy) -> "JacobianPosterior":
         """Return the posterior at a center that is ``length`` away: the Jacobian has changed."""
-        sizes = (self.mean**2).sum(axis=0) / max(self.scale, TINY) + policy.drift_floor * self.prior
+        sizes = (self.mean**2).sum(axis=0) / max(
+            self.scale, NEAR_ZERO
+        ) + policy.drift_floor * self.prior
         root = policy.drift * length * np.sqrt(sizes)
         added = np.diag(root**2)
         if self.correlation is not None:
@@ -93,13 +95,13 @@ class JacobianPosterior:
         """Return the variance of what a probe at the center tells, noise in units of the misfit."""
         v = step[self.columns]
         return max(
-            2 * noise / max(self.scale, TINY),
+            2 * noise / max(self.scale, NEAR_ZERO),
             1e-4 * float(v @ self.covariance @ v),
             policy.probe_error**2 * self._power(step),
         )
 
     def _power(self, step: Vector) -> float:
-        return float((self.response(step) ** 2).sum()) / max(self.scale, TINY)
+        return float((self.response(step) ** 2).sum()) / max(self.scale, NEAR_ZERO)
 
 
 class PriorVariances(NamedTuple):
@@ -127,7 +129,7 @@ def learn_variances(design: Vector, responses: Vector, policy: CalibrationPolicy
     for _ in range(policy.sweeps):
         inverse = np.linalg.inv(_gram(design, variances, error))
         weighted = inverse @ design
-        certainty = np.maximum((design * weighted).sum(axis=0), TINY)
+        certainty = np.maximum((design * weighted).sum(axis=0), NEAR_ZERO)
         evidence = ((weighted.T @ signals) ** 2).sum(axis=1) / rank
         unexplained = float(((inverse @ signals) ** 2).sum()) / rank
         error *= np.sqrt(unexplained / float(np.trace(inverse)))
@@ -163,7 +165,7 @@ class JacobianPrior:
             inner = np.column_stack([design[:, :d] @ smoothing, design[:, d]])
         variances, error = learn_variances(inner, responses, policy)
         # what is not explained is spread over all columns: none is lost for good
-        floor = error / max(float((design[:, :d] ** 2).sum(axis=1).mean()), TINY)
+        floor = error / max(float((design[:, :d] ** 2).sum(axis=1).mean()), NEAR_ZERO)
         if smoothing is None:
             variances = np.append(np.maximum(variances[:d], floor), variances[d])
         return cls(variances=variances, error=error, floor=floor, smoothing=smoothing)

@@ -14,7 +14,7 @@ __all__ = ["FitReport", "OtherSupport", "describe_fit"]
 
 ALTERNATIVES_SEARCHED = 60
 ALTERNATIVES_LISTED = 10
-TINY = 1e-300
+NEAR_ZERO = 1e-300
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -96,7 +96,7 @@ class FitReport:
     def covariance(self) -> Vector:
         """The covariance of z at the support."""
         normal = self._weighted.T @ self._weighted
-        scale = np.sqrt(np.maximum(normal.diagonal(), TINY))
+        scale = np.sqrt(np.maximum(normal.diagonal(), NEAR_ZERO))
         inverse = np.linalg.pinv(normal / np.outer(scale, scale), hermitian=True)
         return np.asarray(self.variance * inverse / np.outer(scale, scale))
 
@@ -116,7 +116,7 @@ class FitReport:
         if not lengths.all():
             return float("inf")
         sizes = np.linalg.svd(self._weighted / lengths, compute_uv=False)
-        return float((sizes[0] / max(sizes[-1], TINY)) ** 2)
+        return float((sizes[0] / max(sizes[-1], NEAR_ZERO)) ** 2)
 
     def cost_without(self, variable: int) -> float:
         """Return the expected cost with one variable put back."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from szoht.algorithms.calibration.posterior import JacobianPosterior, ProbeFit
 from szoht.algorithms.calibration.search import CalibrationSearch
-from szoht.algorithms.calibration.sensing import Probes, add_probes, good_error, relative_error
+from szoht.algorithms.calibration.sensing import ProbeData, add_probes, good_error, relative_error
 from szoht.algorithms.generator import Steps
 from szoht.types import Vector
 
@@ -23,7 +23,7 @@ class Resensing:
 
     def __init__(self, search: CalibrationSearch) -> None:
         self.search = search
-        self.probes = Probes()
+        self.probes = ProbeData()
         self.before = search.known
         self.error = math.inf
 
@@ -44,7 +44,7 @@ class Resensing:
         """Make a batch of probes, and learn from all that were made here."""
         search = self.search
         if not self.is_here:
-            self.probes, self.before = Probes(), search.known
+            self.probes, self.before = ProbeData(), search.known
             self.center = search.center
         made = len(self.probes)
         expected = _full_mean(search.known, search.domain.d)

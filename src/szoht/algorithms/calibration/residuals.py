@@ -7,10 +7,10 @@ import numpy as np
 
 from szoht.types import Vector
 
-__all__ = ["LOSSES", "Loss", "Residuals", "cost", "loss_weights"]
+__all__ = ["LOSS_NAMES", "Loss", "Residuals", "cost", "loss_weights"]
 
 Loss: TypeAlias = Literal["linear", "soft_l1", "huber", "cauchy"]
-LOSSES: tuple[str, ...] = get_args(Loss)
+LOSS_NAMES: tuple[str, ...] = get_args(Loss)
 
 NORMAL_MEDIAN = 1.4826
 """The standard deviation of normal numbers over the median of their sizes."""

@@ -18,7 +18,7 @@ from szoht.algorithms.calibration.residuals import (
     loss_weights,
     robust_scale,
 )
-from szoht.algorithms.calibration.supports import Candidate, MisfitModel
+from szoht.algorithms.calibration.supports import MisfitModel, SupportCandidate
 from szoht.algorithms.generator import SolverContext, Steps
 from szoht.core.query import Plan
 from szoht.core.random import Purpose
@@ -270,7 +270,7 @@ class CalibrationSearch:
             policy=self.policy,
         )
 
-    def point_of(self, candidate: Candidate) -> Vector:
+    def point_of(self, candidate: SupportCandidate) -> Vector:
         """Return a candidate as a point of all variables."""
         point = np.zeros(self.domain.d)
         point[self.known.columns] = candidate.values

@@ -11,8 +11,8 @@ from szoht.errors import EvaluationError
 from szoht.types import Vector
 
 __all__ = [
+    "ProbeData",
     "ProbeFits",
-    "Probes",
     "add_probes",
     "good_error",
     "measure_start",
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-class Probes:
+class ProbeData:
     """Rows of the design, and responses to probes, per unit of length."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ def measure_start(search: CalibrationSearch) -> Steps[bool]:
     return True
 
 
-def choose_length(search: CalibrationSearch, probes: Probes) -> Steps[None]:
+def choose_length(search: CalibrationSearch, probes: ProbeData) -> Steps[None]:
     """Find a length at which outputs respond to probes beyond noise, and linearly."""
     policy = search.policy
     search.length = policy.first_length if search.noise == 0 else policy.first_length_noisy
@@ -169,7 +169,7 @@ class ProbeFits:
 
     def __init__(self, search: CalibrationSearch) -> None:
         self.search = search
-        self.probes = Probes()
+        self.probes = ProbeData()
         small = search.domain.d <= search.policy.all_columns
         self.lengths = (0.0, *(search.policy.smooth_lengths if small else ()))
         self.fits: list[ProbeFit] = []
@@ -230,7 +230,7 @@ def _batch(search: CalibrationSearch, made: int) -> int:
     return max(search.policy.batch, int(search.policy.batch_share * made))
 
 
-def add_probes(search: CalibrationSearch, probes: Probes, count: int) -> Steps[None]:
+def add_probes(search: CalibrationSearch, probes: ProbeData, count: int) -> Steps[None]:
     """Make a batch of probes in one plan."""
     generator = search.generator()
     made = [
@@ -254,7 +254,7 @@ def relative_error(expected: Vector, responses: Vector) -> float:
     return math.sqrt(float((error**2).sum()) / power) if power > 0 else math.inf
 
 
-def good_error(search: CalibrationSearch, probes: Probes, before: int) -> float:
+def good_error(search: CalibrationSearch, probes: ProbeData, before: int) -> float:
     """Return the error at which sensing ends: noise cannot be predicted."""
     _, responses = probes.arrays(before)
     floor = math.sqrt(2) * search.noise / search.length / max(_rms(responses), 1e-300)

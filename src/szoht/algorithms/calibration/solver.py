@@ -9,7 +9,7 @@ import numpy as np
 from szoht.algorithms.calibration.moves import improve, measure_answer
 from szoht.algorithms.calibration.policy import CalibrationPolicy
 from szoht.algorithms.calibration.probing import Domain
-from szoht.algorithms.calibration.residuals import LOSSES, Loss, Residuals
+from szoht.algorithms.calibration.residuals import LOSS_NAMES, Loss, Residuals
 from szoht.algorithms.calibration.search import CalibrationSearch
 from szoht.algorithms.calibration.sensing import measure_start, sense
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext, Steps
@@ -58,7 +58,7 @@ class Calibration(GeneratorAlgorithm):
     asks_integers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_choice("loss", self.loss, LOSSES)
+        check_choice("loss", self.loss, LOSS_NAMES)
         check_real("f_scale", self.f_scale, low=0, open_low=True)
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:

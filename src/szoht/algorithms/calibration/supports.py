@@ -17,17 +17,17 @@ import numpy as np
 from szoht.algorithms.calibration.policy import CalibrationPolicy
 from szoht.types import Vector
 
-__all__ = ["Candidate", "MisfitModel", "Support", "solve_in_box"]
+__all__ = ["MisfitModel", "Support", "SupportCandidate", "solve_in_box"]
 
 Support: TypeAlias = tuple[int, ...]
 """Places among the columns of a model, in increasing order."""
 
-TINY = 1e-300
+NEAR_ZERO = 1e-300
 RIDGE = 1e-12
 """Relative to the mean of the diagonal: keeps systems solvable."""
 
 
-class Candidate(NamedTuple):
+class SupportCandidate(NamedTuple):
     """Values for the columns of a model, at most k of them not zero, and their expected misfit."""
 
     values: Vector
@@ -69,14 +69,14 @@ class MisfitModel:
     def _quadratic(self) -> tuple[Vector, Vector, float]:
         """H, g, c0 of t'Ht - 2 g't + c0, the expected misfit without the quartic term."""
         hessian = self.jacobian.T @ self.jacobian + self.uncertainty
-        hessian.flat[:: len(hessian) + 1] += RIDGE * np.trace(hessian) / len(hessian) + TINY
+        hessian.flat[:: len(hessian) + 1] += RIDGE * np.trace(hessian) / len(hessian) + NEAR_ZERO
         slope = hessian @ self.center - self.jacobian.T @ self.residuals
         shift = self.residuals - self.jacobian @ self.center
         spread = hessian - self.jacobian.T @ self.jacobian
         constant = float(shift @ shift + self.center @ spread @ self.center)
         return hessian, slope, constant
 
-    def search(self, k: int, count: int, tabu: Collection[Support] = ()) -> list[Candidate]:
+    def search(self, k: int, count: int, tabu: Collection[Support] = ()) -> list[SupportCandidate]:
         """Return the best ``count`` supports of at most k columns, the best first."""
         hessian, slope, _ = self._quadratic
         typical = self.curvature * self.policy.typical_step**2
@@ -93,7 +93,7 @@ class MisfitModel:
         found = [self.solve(support) for support in chosen]
         return sorted(found, key=lambda candidate: candidate.misfit)[:count]
 
-    def solve(self, support: Support) -> Candidate:
+    def solve(self, support: Support) -> SupportCandidate:
         """Minimize the expected misfit on a support, within bounds and on the grid."""
         on = list(support)
         hessian, slope, constant = self._quadratic
@@ -117,9 +117,9 @@ class MisfitModel:
         all_values[on] = values
         quartic = float((self.curvature * (all_values - self.center) ** 4).sum())
         misfit = float(values @ block @ values - 2 * slope[on] @ values) + constant + quartic
-        return Candidate(all_values, max(misfit, 0.0), support)
+        return SupportCandidate(all_values, max(misfit, 0.0), support)
 
-    def on_current_support(self) -> Candidate | None:
+    def on_current_support(self) -> SupportCandidate | None:
         """Minimize on the support of the center; None if that is empty."""
         support = tuple(np.flatnonzero(self.center).tolist())
         return self.solve(support) if support else None
@@ -188,12 +188,12 @@ def _extend(hessian: Vector, slope: Vector, support: Support) -> Extension:
     """Return the decrease on a support, and with each further column (Schur complement)."""
     diagonal = hessian.diagonal()
     if not support:
-        return Extension(0.0, slope**2 / np.maximum(diagonal, TINY))
+        return Extension(0.0, slope**2 / np.maximum(diagonal, NEAR_ZERO))
     on = list(support)
     factor = np.linalg.cholesky(hessian[np.ix_(on, on)])
     solved = np.linalg.solve(factor, np.column_stack([hessian[on], slope[on]]))
     rows, own = solved[:, :-1], solved[:, -1]
-    left = np.maximum(diagonal - (rows**2).sum(axis=0), RIDGE * diagonal + TINY)
+    left = np.maximum(diagonal - (rows**2).sum(axis=0), RIDGE * diagonal + NEAR_ZERO)
     gains = (slope - rows.T @ own) ** 2 / left
     gains[on] = -1.0
     return Extension(float(own @ own), gains)
