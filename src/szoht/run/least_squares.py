@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from szoht.algorithms.calibration import Calibration
+from szoht.algorithms.calibration.path import Criterion
 from szoht.algorithms.calibration.residuals import Loss
 from szoht.core.objective import Call, HasValue, Objective, as_objective
 from szoht.core.query import Answer, Plan
 from szoht.core.validation import check_integer
 from szoht.core.variable_columns import Named
 from szoht.core.variables import Variables
+from szoht.errors import ParameterError
 from szoht.evaluation.chunks import Chunk, ChunkValues
 from szoht.evaluation.executors.base import Executor
 from szoht.evaluation.executors.config import resolve_executor
@@ -38,12 +40,15 @@ __all__ = ["LeastSquaresAskTell", "least_squares"]
 FIXED_SIMULATIONS, SIMULATIONS_PER_MEASUREMENT = 100, 20
 """The budget where no limit is given: so many, and so many times k (1 + ln(d / k))."""
 
+MOST_CHANGES_BELIEVED = 10
+"""Where the number of changes is found out, it is at most this."""
+
 
 def least_squares(
     fun: Call | HasValue | Objective,
     x0: Start,
     *,
-    k: int = 5,
+    k: int | Criterion = 5,
     observed: Any = None,
     sigma: Any = None,
     loss: Loss = "linear",
@@ -87,8 +92,11 @@ def least_squares(
         start, so that nothing is gained by losing them.
     x0 : Variables, or array of shape (d,)
         The nominal values, from which changes are counted, and where the run begins.
-    k : int
-        At most this many variables are changed; more than there are means all.
+    k : int, "bic" or "chi2"
+        At most this many variables are changed; more than there are means all. "bic" finds the
+        number, at most 10, with the least Bayesian information criterion; "chi2" the least
+        number whose misfit the errors of the measurements explain, which needs ``sigma``.
+        ``result.path`` has the best answer for each.
     observed : array of shape (m,), dict or Series, optional
         The measurements, NaN where one is missing; by default zeros. By name, if outputs are.
     sigma : float, array of shape (m,), dict or Series, optional
@@ -207,7 +215,7 @@ class LeastSquaresAskTell(AskTell):
         self,
         x0: Start,
         *,
-        k: int = 5,
+        k: int | Criterion = 5,
         observed: Any = None,
         sigma: Any = None,
         loss: Loss = "linear",
@@ -257,16 +265,31 @@ class _Problem:
 
     variables: Variables
     k: int
+    criterion: Criterion | None
     measurements: ObservedData
 
     @classmethod
     def of(
-        cls, x0: Start, *, k: int, variable_options: VariableOptions, measurements: ObservedData
+        cls,
+        x0: Start,
+        *,
+        k: int | Criterion,
+        variable_options: VariableOptions,
+        measurements: ObservedData,
     ) -> "_Problem":
         variables = _variables(x0, variable_options)
+        criterion: Criterion | None = None
+        if k == "bic" or k == "chi2":  # noqa: PLR1714  (for the type checker)
+            criterion, k = k, MOST_CHANGES_BELIEVED
+        if criterion == "chi2" and measurements.sigma is None:
+            raise ParameterError(
+                "`sigma` must be given with k='chi2': it says what the errors explain; got None."
+            )
         check_integer("k", k, low=1)
         free = max(int(variables.free.sum()), 1)
-        return cls(variables=variables, k=min(k, free), measurements=measurements)
+        return cls(
+            variables=variables, k=min(k, free), criterion=criterion, measurements=measurements
+        )
 
     def config(
         self,
@@ -300,6 +323,7 @@ class _Problem:
             loss=loss,
             f_scale=f_scale,
             grid=self.variables.grid,
+            criterion=self.criterion,
             max_queries=limits.get("max_queries"),
         )
         return RunConfig.of(

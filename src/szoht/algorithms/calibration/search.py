@@ -85,6 +85,7 @@ class CalibrationSearch:
     damping: float = 0.0
     posterior: JacobianPosterior | None = None
     visits: list[Visit] = field(default_factory=list)
+    answer: Visit | None = None
 
     @property
     def left(self) -> float:
@@ -238,6 +239,7 @@ class CalibrationSearch:
     def restore(self, saved: "SavedCenter") -> None:
         """Come back to a center, with what was known there."""
         self.center, self.center_residuals, self.center_variance, self.posterior = saved
+        self.reweight()
 
     def learn_from_move(self, point: Vector, residuals: Vector) -> None:
         """Update the posterior by a simulation away from the center."""
