@@ -32,6 +32,8 @@ class Calibration(GeneratorAlgorithm):
         At most k changes, within bounds.
     observed, sigma : array of shape (m,), optional
         Residuals are (outputs - observed) / sigma; without them, outputs are residuals.
+    components : bool
+        Outputs are components >= 0 whose mean is minimized, in place of residuals.
     n_outputs, output_names
         How many outputs there are and what they are called, as far as that is known.
     loss, f_scale
@@ -49,6 +51,7 @@ class Calibration(GeneratorAlgorithm):
     operator: Sparse | SparseBox
     observed: Vector | None = field(default=None, repr=False)
     sigma: Vector | None = field(default=None, repr=False)
+    components: bool = False
     n_outputs: int | None = None
     output_names: tuple[str, ...] = field(default=(), repr=False)
     loss: Loss = "linear"
@@ -77,7 +80,9 @@ class Calibration(GeneratorAlgorithm):
         search = CalibrationSearch(
             outer=context,
             domain=Domain.of(self.operator, context.x.size, self.grid),
-            residuals=Residuals(observed=self.observed, sigma=self.sigma),
+            residuals=Residuals(
+                observed=self.observed, sigma=self.sigma, components=self.components
+            ),
             loss=self.loss,
             f_scale=self.f_scale,
             k=self.operator.k,
