@@ -6,6 +6,7 @@ from dataclasses import fields
 from szoht.algorithms.auto.handed_over import HandedOver
 from szoht.algorithms.auto.integers import AutoInteger
 from szoht.algorithms.auto.path import AutoPath
+from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.solver import Auto
 from szoht.algorithms.auto.structures import Structured
 from szoht.algorithms.defaults import pick_operator
@@ -28,6 +29,7 @@ def auto(
     d: int | None = None,
     max_queries: int | None = None,
     effort: float = 1.0,
+    policy: Policy | None = None,
     has_units: bool = False,
     integer_steps: Vector | None = None,
 ) -> Algorithm:
@@ -56,6 +58,8 @@ def auto(
     effort : float
         Multiplies the queries without a gain after which a run ends by itself, > 0; infinite: the
         budget is spent.
+    policy : Policy, optional
+        Every number by which the solver decides, for experts and for measuring what each is worth.
     has_units : bool
         That one is a natural change of each variable, filled in by `minimize` for `Variables`: no
         units are looked for.
@@ -107,13 +111,20 @@ def auto(
     if integer_steps is not None:
         return _auto_integer(k, constraint, integer_steps, seeded=seeded, max_queries=max_queries)
     if k is None and constraint is None:
-        return AutoPath(seeded=seeded, max_queries=max_queries, has_units=has_units, effort=effort)
+        return AutoPath(
+            seeded=seeded,
+            max_queries=max_queries,
+            policy=policy,
+            has_units=has_units,
+            effort=effort,
+        )
     operator = pick_operator(k, constraint)
     if isinstance(operator, Structured):
         return Auto(
             operator=operator,
             seeded=seeded,
             max_queries=max_queries,
+            policy=policy,
             has_units=has_units,
             effort=effort,
         )
