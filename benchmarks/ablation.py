@@ -277,7 +277,9 @@ def measure(seeds: int, *, full: bool, only: str) -> list[Base]:
         rerun = partial(_costs, instances)
         costs = rerun(watched(Policy(), seen))
         found.append(Base(name, costs, frozenset(seen), rerun))
-        print(f"{name:28s} {np.exp2(costs.mean()):9.3g} +- {100 * _spread(costs):.0f} %", flush=True)
+        print(
+            f"{name:28s} {np.exp2(costs.mean()):9.3g} +- {100 * _spread(costs):.0f} %", flush=True
+        )
     return found
 
 

@@ -39,6 +39,7 @@ def ask(
     target: options.Target = None,
     seed: options.Seed = None,
     on_error: options.OnErrorChoice = None,
+    plan_width: options.PlanWidth = 1,
     sparse: Annotated[bool, typer.Option("--sparse", help="Print only the non-zeros.")] = False,
     limit: Annotated[
         int | None, typer.Option("--limit", help="Maximum number of points to print.")
@@ -69,6 +70,7 @@ def ask(
                     target=target,
                     rng=seed,
                     on_error=cast(OnError | None, on_error),
+                    plan_width=plan_width,
                 ),
                 problem.start,
                 limits={"max_queries": budget, "target": target},

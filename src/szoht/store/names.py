@@ -78,6 +78,7 @@ PATHS: Mapping[str, Mapping[str, str]] = {
         "target": "szoht.stopping:Target",
     },
     "": {
+        "auto_policy": "szoht.algorithms.auto.policy:Policy",
         "measured": "szoht.core.algorithm:Measured",
         "program": "szoht.evaluation.programs:Program",
         "sparse_vector": "szoht.core.sparse_vector:SparseVector",

@@ -30,6 +30,7 @@ def auto(
     max_queries: int | None = None,
     effort: float = 1.0,
     policy: Policy | None = None,
+    plan_width: int = 1,
     has_units: bool = False,
     integer_steps: Vector | None = None,
 ) -> Algorithm:
@@ -117,6 +118,7 @@ def auto(
             policy=policy,
             has_units=has_units,
             effort=effort,
+            plan_width=plan_width,
         )
     operator = pick_operator(k, constraint)
     if isinstance(operator, Structured):
@@ -127,6 +129,7 @@ def auto(
             policy=policy,
             has_units=has_units,
             effort=effort,
+            plan_width=plan_width,
         )
     other = szoht(constraint=operator, sampler=sampler, d=d)
     return HandedOver(**{entry.name: getattr(other, entry.name) for entry in fields(other)})

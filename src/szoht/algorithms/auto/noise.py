@@ -33,7 +33,7 @@ ATOMS_SHARE = 0.3
 """Share of a known budget that is spent on which atoms matter, if they have several coordinates."""
 
 TRIED_AGAIN, MIN_AGAIN = 3, 100
-"""Searches with other probes after one that gained nothing, while more values than this are left."""
+"""Searches with other probes after one without a gain, while more values than this are left."""
 
 FIRST_PLAN = 15.0
 """Values that a search under noise plans with first if the budget is unknown, in units of

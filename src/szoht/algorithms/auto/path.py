@@ -82,6 +82,7 @@ class AutoPath(GeneratorAlgorithm):
     policy: Policy | None = None
     has_units: bool = field(default=False, repr=False)
     effort: float = field(default=1.0, repr=False)
+    plan_width: int = field(default=1, repr=False)
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Take a finite sum as a whole: values for different k must be values of one function."""

@@ -15,6 +15,7 @@ from szoht.algorithms.auto.samples import part, validated_size
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structures import Coordinates, Structured, structure_of
 from szoht.algorithms.auto.units import find_units
+from szoht.algorithms.auto.wide_plans import Speculation
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Ending
 from szoht.types import Sample
@@ -38,6 +39,7 @@ class Auto(GeneratorAlgorithm):
     policy: Policy | None = None
     has_units: bool = field(default=False, repr=False)
     effort: float = field(default=1.0, repr=False)
+    plan_width: int = field(default=1, repr=False)
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Return the components that the answer is measured on, all where the budget allows."""
@@ -65,6 +67,7 @@ def begin(outer: SolverContext, operator: Structured, solver: "Auto | AutoPath")
         policy=solver.policy or Policy(),
         budget=solver.max_queries,
         effort=solver.effort,
+        speculation=Speculation(solver.plan_width),
     )
 
 

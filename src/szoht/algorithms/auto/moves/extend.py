@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
-from szoht.algorithms.auto.records import Confidence, Curvature, EvaluatedPoint, Steps
+from szoht.algorithms.auto.records import Confidence, Curvature, EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_in_box, minimize_on
+from szoht.algorithms.auto.sensing.axis_slopes import slope_points
 from szoht.algorithms.auto.state import SearchState
 from szoht.types import Indices
 
@@ -38,7 +39,7 @@ class ExtendAndPrune:
         trial = state.point
         if structure.count(support) > size:
             wide = yield from self._wide(context, state, support)
-            trial, curvature = yield from keep_only(context, wide, size)
+            trial, curvature = yield from keep_only(context, state.noise, wide, size)
             support, slopes = structure.active(trial.z), None
         if support.size == 0 or math.isnan(trial.value):
             return Solution(state.point, state.curvature)
@@ -72,11 +73,15 @@ class ExtendAndPrune:
 
 
 def keep_only(
-    context: SearchContext, solution: Solution, size: int
+    context: SearchContext, noise: NoiseModel, solution: Solution, size: int
 ) -> Steps[tuple[EvaluatedPoint, Curvature | None]]:
     """Keep the most important atoms of a solution; the point is measured."""
     structure, curvature = context.structure, solution.curvature
     pruned = structure.prune(solution.point.z, curvature, size)
+    if context.speculation.active:
+        left = structure.active(pruned)
+        steps = np.full(left.size, noise.axis_step)
+        context.speculation.propose(fitting=slope_points(context, pruned, left, steps))
     point = EvaluatedPoint(pruned, (yield from context.value(pruned)))
     if structure.contains(pruned):
         context.note(point)

@@ -73,7 +73,7 @@ def drop_least(
     """Drop the least important coordinates of a solution and solve on the others."""
     policy, structure = context.policy, context.structure
     left = structure.count(structure.active(solution.point.z)) - count
-    point, curvature = yield from keep_only(context, solution, left)
+    point, curvature = yield from keep_only(context, noise, solution, left)
     if math.isnan(point.value):
         return Solution(point, None)
     last = left <= structure.size

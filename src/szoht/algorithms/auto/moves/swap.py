@@ -46,11 +46,16 @@ class Swap:
         gain = np.array([np.linalg.norm(promise[atom]) for atom in adds])
         drops = [drops[i] for i in np.argsort(cost, kind="stable")]
         adds = [adds[i] for i in np.argsort(-gain, kind="stable")]
-        for out, new in _exchanges(drops, adds):
-            solution = yield from self._exchange(context, state, out, new)
-            if state.gains(solution.point):
+        pairs, at_once = list(_exchanges(drops, adds)), _at_once(context)
+        for first in range(0, len(pairs), at_once):
+            some = pairs[first : first + at_once]
+            tasks = [self._exchange(context, state, out, new) for out, new in some]
+            solutions = yield from context.together(tasks)
+            best = min(range(len(some)), key=lambda i: solutions[i].point.value)
+            if state.gains(solutions[best].point):
+                out, new = some[best]
                 context.explain(f"coordinates {out} exchanged for {new}.")
-                return solution
+                return solutions[best]
         return Solution(state.point, state.curvature)
 
     def _exchange(
@@ -69,6 +74,11 @@ class Swap:
         return (
             yield from minimize_on(context, start, support, state.noise, goal, curvature=curvature)
         )
+
+
+def _at_once(context: SearchContext) -> int:
+    """Return how many exchanges share their plans: one, or about half as many as plans are wide."""
+    return max(1, context.speculation.width // 2)
 
 
 def _exchanges(drops: list[Indices], adds: list[Indices]) -> Iterator[tuple[Indices, Indices]]:

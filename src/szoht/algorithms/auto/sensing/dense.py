@@ -54,9 +54,8 @@ def _completed(sensing: SensingRound, values: Vector) -> Steps[None]:
     seen[np.isin(sensing.free, sensing.support)] = np.inf
     order = np.argsort(seen, kind="stable")
     # fewer unknowns than equations, which are then well posed
-    rest, known = (
-        sensing.free[np.sort(part)] for part in np.split(order, [int(0.8 * measured.size)])
-    )
+    count = order.size - context.speculation.whole(order.size - int(0.8 * measured.size))
+    rest, known = (sensing.free[np.sort(part)] for part in np.split(order, [max(count, 0)]))
     values[known] = yield from axis_slopes(context, point, known, sensing.noise)
     common = sensing.noise.curvature * sensing.step * measured.common
     y = measured.slopes - common - measured.columns(known) @ values[known]
@@ -77,7 +76,9 @@ def sense_filtered(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]
         slopes = yield from axis_slopes(context, point, known, sensing.noise)
     for _ in range(2):
         estimate = _match(sensing, known, slopes).slopes
-        front = structure.head(estimate, 2 * structure.size, known)
+        share = structure.size / structure.degrees_of_freedom
+        count = context.speculation.whole(round(2 * structure.size / share))
+        front = structure.head(estimate, int(share * count), known)
         more = yield from axis_slopes(context, point, front, sensing.noise)
         known, slopes = np.append(known, front), np.append(slopes, more)
     matched = _match(sensing, known, slopes)

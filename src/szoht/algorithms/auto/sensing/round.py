@@ -121,7 +121,8 @@ class SensingRound:
         return changes / self.step
 
     def more_signs(self, count: int) -> Steps[None]:
-        """Add rows of signs to the measurements."""
+        """Add rows of signs to the measurements, as many as fill whole plans."""
+        count = self.context.speculation.whole(count)
         while count > 0:
             if self.signs_used >= self.signs.available:
                 self.signs = self.structure.rows(self.context.key(), self.free)

@@ -89,7 +89,7 @@ def sense_by_prony(sensing: SensingRound) -> Steps[Slopes | None]:
     signs = sensing.measured
     waves = np.empty(0)
     for m in (k + 1, k + 1 + max(1, k // 2), 2 * k + 2):
-        count = 2 * m + 1 - waves.size
+        count = _odd(sensing, 2 * m + 1 - waves.size, even=waves.size > 0)
         if waves.size + count + signs.size >= 0.8 * n:
             return None
         some = RowSlice(rows=rows, start=waves.size, count=count)
@@ -114,6 +114,12 @@ def sense_by_prony(sensing: SensingRound) -> Steps[Slopes | None]:
         ):  # more coordinates than may stay: waves do not tell them apart
             return None
     return None
+
+
+def _odd(sensing: SensingRound, count: int, *, even: bool) -> int:
+    """Return how many more waves fill a plan; there is an odd number of them in all."""
+    whole = sensing.context.speculation.whole(count)
+    return whole - (whole > count and whole % 2 == even)
 
 
 def _confirmed(
