@@ -19,7 +19,7 @@ __all__ = ["Speculation", "together"]
 
 T = TypeVar("T")
 
-KEPT_VALUES = 1_000
+MAX_WAITING_VALUES = 1_000
 """Values that nobody has asked for yet; older ones are forgotten."""
 
 
@@ -64,7 +64,7 @@ class Speculation:
         """Keep the values of points that may be asked."""
         for x, value in zip(points, values, strict=True):
             self._values[x.tobytes()] = value
-        while len(self._values) > KEPT_VALUES:
+        while len(self._values) > MAX_WAITING_VALUES:
             self._values.popitem(last=False)
 
     def forget(self) -> None:
