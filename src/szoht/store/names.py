@@ -78,6 +78,7 @@ PATHS: Mapping[str, Mapping[str, str]] = {
         "target": "szoht.stopping:Target",
     },
     "": {
+        "auto_noise_policy": "szoht.algorithms.auto.policy:NoisePolicy",
         "auto_policy": "szoht.algorithms.auto.policy:Policy",
         "measured": "szoht.core.algorithm:Measured",
         "program": "szoht.evaluation.programs:Program",

@@ -29,15 +29,8 @@ __all__ = ["check_roughness", "estimate_noise", "solve_noisy"]
 SHORTEST_ROW, LONGEST_ROW = 1e-12, 1e-3
 """Between these lie the differences along dense directions."""
 
-ATOMS_SHARE = 0.3
-"""Share of a known budget that is spent on which atoms matter, if they have several coordinates."""
-
-TRIED_AGAIN, MIN_AGAIN = 3, 100
-"""Searches with other probes after one without a gain, while more values than this are left."""
-
-FIRST_PLAN = 15.0
-"""Values that a search under noise plans with first if the budget is unknown, in units of
-k (1 + log(d / k))."""
+MAX_REPEATED_SEARCHES = 3
+"""Searches with other probes after one without a gain, while there are values for another."""
 
 
 def estimate_noise(context: SearchContext, start: EvaluatedPoint) -> Steps[NoiseModel]:
@@ -166,7 +159,7 @@ def solve_noisy(
     structure, everything = context.structure, np.arange(context.structure.d)
     if structure.degrees_of_freedom == structure.size:
         return (yield from _search_on(context, start, noise, on=everything, k=structure.size))
-    spend, few = ATOMS_SHARE * context.left, 2 * structure.size
+    spend, few = context.policy.noise.turn_share * context.left, 2 * structure.size
     found = yield from _search_on(context, start, noise, on=everything, k=few, spend=spend)
     endings = {context.outer.ending}
     pruned = yield from context.point(structure.prune(found.z, None, structure.size))
@@ -197,7 +190,7 @@ def _search_on(  # noqa: C901  (small functions that hand values over)
     """
     structure = context.structure
     reach = np.where(np.isfinite(structure.high - structure.low), 0.5, 1.0)[on]
-    planned = math.ceil(FIRST_PLAN * _look(context))
+    planned = math.ceil(context.policy.noise.looks_dense * _look(context))
     limit, last = context.spent + planned, context.spent + spend
 
     def left() -> int:
@@ -216,6 +209,7 @@ def _search_on(  # noqa: C901  (small functions that hand values over)
         low=structure.low[on] / reach,
         high=structure.high[on] / reach,
         price=2 if context.outliers else 1,
+        policy=context.policy.noise,
     )
 
     def point(x: Vector, value: float) -> EvaluatedPoint:
@@ -230,7 +224,7 @@ def _search_on(  # noqa: C901  (small functions that hand values over)
     first = Location(start.value, noise.sigma / math.sqrt(1 + noise.weight * noise.fresh))
     x, rng = start.z[on] / reach, context.generator()
     values.keep(np.flatnonzero(x), x[x != 0], start.value)
-    again = TRIED_AGAIN
+    again = MAX_REPEATED_SEARCHES
     while True:
         search = NoisySearch(
             values=values,
@@ -243,7 +237,11 @@ def _search_on(  # noqa: C901  (small functions that hand values over)
             report=report,
         )
         answer = yield from search.run()
-        if not answer.improved and again and MIN_AGAIN < context.left < math.inf:
+        if (
+            not answer.improved
+            and again
+            and 2 * values.policy.fewest_values < context.left < math.inf
+        ):
             again -= 1
             context.explain("the start was not improved: other probes are tried.")
             continue

@@ -1,12 +1,89 @@
 """Every number of the default solver, in one record."""
 
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any
 
-__all__ = ["Policy"]
+__all__ = ["NoisePolicy", "Policy"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Policy:
+class _Numbers:
+    """Shows only what was changed."""
+
+    def __repr__(self) -> str:
+        changed = [f for f in fields(self) if getattr(self, f.name) != _default(f)]
+        return (
+            f"{type(self).__name__}"
+            f"({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in changed)})"
+        )
+
+
+def _default(entry: "Field[Any]") -> Any:
+    return entry.default if entry.default is not MISSING else NoisePolicy()
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NoisePolicy(_Numbers):
+    """The numbers by which the search under noise decides.
+
+    Lengths are in reaches, half of a finite box or one unit. "look" is k (1 + log(d / k)).
+    """
+
+    # how long probes are
+    signal_to_noise_short: float = 100.0
+    """Wanted of short probes: weak coordinates must be seen, and length costs nothing there."""
+    signal_to_noise: float = 10.0
+    """Wanted of longer probes; half of it is enough. Short ones grow by this factor at most."""
+    short_probe: float = 0.05
+    """Length up to which probes are short; the first one is twice that where no slope shows."""
+    stretch: float = 2.5
+    """Longer probes grow by this factor at most."""
+    longest: float = 4.0
+    """Length of probes, and radius of regressions, where there are no bounds."""
+    repeat_stretch: float = 0.02
+    """Probes are repeated over lengths that differ by up to this share: fixed errors err anew."""
+
+    # how many values say something
+    pairs: int = 4
+    """Pairs that judge a length, and values per point and turn of a race."""
+    rows_first: float = 1.3
+    """Values before the first analysis, in looks."""
+    looks_dense: float = 12.0
+    """Values that a gradient that is not sparse is worth, in looks; all axes twice that."""
+    fewest_values: int = 40
+    """With fewer values left no further round begins; the most that a race between two takes."""
+
+    # what is believed
+    clear: float = 0.9
+    """Share of the variance that must be signal, and share of the signal that is predicted."""
+    standard_errors: float = 2.5
+    """What differs by more than this many standard errors is different."""
+    standard_errors_sure: float = 5.5
+    """The same for the largest of many slopes, and for a curvature that lengths depend on."""
+    grown: float = 1.5
+    """An error that has grown by this factor is another one."""
+    gap: float = 3e-5
+    """A regression ends when its expected gap is this share of all that was gained."""
+
+    # shares of the values that are left
+    turn_share: float = 0.3
+    """For sensing, and for a regression on all candidates."""
+    race_share: float = 0.06
+    """For the last race; twice that for a regression on a new support, half for its race."""
+
+    @property
+    def fewest_rows(self) -> int:
+        """Values that show their spread."""
+        return 2 * self.pairs
+
+    @property
+    def repeated(self) -> int:
+        """Probes that are repeated to check the noise and the shape."""
+        return 4 * self.pairs
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Policy(_Numbers):
     """The numbers by which the solver decides.
 
     "look" is k (1 + log(d / k)), the order of the number of measurements that sparse recovery
@@ -27,7 +104,7 @@ class Policy:
     long_steps_box: tuple[float, ...] = (0.25, 0.1)
     """Those long steps along the axes, in box widths (which ones hardly matters)."""
     long_steps_left: float = 8.0
-    """They are tried after any first step with fewer queries per coordinate left (4 to 16 alike)."""
+    """They are tried after any first step if fewer queries per coordinate are left."""
     central_factor: float = 100.0
     """Central differences, used where forward ones stall, are this many times longer."""
 
@@ -94,6 +171,5 @@ class Policy:
     floor_rough: float = 3000.0
     """The same elsewhere."""
 
-    def __repr__(self) -> str:
-        changed = [f for f in fields(self) if getattr(self, f.name) != f.default]
-        return f"Policy({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in changed)})"
+    noise: NoisePolicy = field(default_factory=NoisePolicy)
+    """Where values err."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from szoht.algorithms.auto.policy import NoisePolicy
 from szoht.algorithms.auto.records import Steps
 from szoht.types import Indices, Vector
 
@@ -29,6 +30,7 @@ class Values:
     low: Vector
     high: Vector
     price: int = 1
+    policy: NoisePolicy = field(default_factory=NoisePolicy)
     supports: list[Indices] = field(default_factory=list)
     entries: list[Vector] = field(default_factory=list)
     found: list[float] = field(default_factory=list)
