@@ -23,9 +23,6 @@ __all__ = ["BudgetSpentError", "SearchContext"]
 
 T = TypeVar("T")
 
-SUSPICIOUS = 10.0
-"""A value that gains this many times all that was gained before is asked again."""
-
 FAR_OFF, MIN_VALUES_FOR_OUTLIERS = 45.0, 6
 """A difference this many median deviations off is suspected to be an outlier, among this many."""
 
@@ -134,7 +131,7 @@ class SearchContext:
         if self.best is None or self.outliers or self.doubts == 0 or self.left <= 1:
             return False
         gained = self.first_value - self.best.value
-        return self.best.value - value > SUSPICIOUS * gained > 0
+        return self.best.value - value > self.policy.outlying_factor * gained > 0
 
     def differences(
         self, base: EvaluatedPoint, directions: Directions, length: float = 1.0

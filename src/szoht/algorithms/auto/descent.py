@@ -20,9 +20,6 @@ from szoht.types import Vector
 
 __all__ = ["descend", "search_supports"]
 
-MUCH = 0.01
-"""A move that gains this share of f is tried first again."""
-
 MOVES: tuple[Move, ...] = (
     ExtendAndPrune(),
     Swap(),
@@ -72,8 +69,7 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
             if _is_spent(context):
                 break
             if before.gains(state.point):
-                much = before.point.value - state.point.value > MUCH * abs(before.point.value)
-                favorite = i if much else (i + 1) % len(moves)
+                favorite = i
                 break
         context.accept(state.point)
         gained = before.gains(state.point)

@@ -1,5 +1,6 @@
 """Every number of the default solver, in one record."""
 
+import math
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any
 
@@ -93,20 +94,12 @@ class Policy(_Numbers):
     # lengths
     axis_step: float = 1e-6
     """Length of a difference along an axis where f is exact: balances rounding and curvature."""
-    flat_step: float = 1e-3
-    """Length of the differences that are tried before slopes are said to vanish."""
-    long_difference: float = 0.01
-    """Differences at least this long are two-sided: f changes in steps, and curvature shows."""
     first_step_box: float = 0.25
     """First step of a restricted solve, in box widths (0.1 is worse, 0.5 mixed: sensing.md)."""
     short_step_box: float = 0.15
     """After a first step shorter than this, in box widths, long ones are tried."""
-    long_steps_box: tuple[float, ...] = (0.25, 0.1)
-    """Those long steps along the axes, in box widths (which ones hardly matters)."""
     long_steps_left: float = 8.0
     """They are tried after any first step if fewer queries per coordinate are left."""
-    central_factor: float = 100.0
-    """Central differences, used where forward ones stall, are this many times longer."""
 
     # sensing
     rows_first: float = 1.3
@@ -125,8 +118,8 @@ class Policy(_Numbers):
     """Relative error up to which Prony's method is believed."""
     pursuit_error: float = 0.1
     """Relative error on held-out rows up to which matching pursuit is believed."""
-    filter_memory: float = 0.7
-    """Weight of older matched filters: slopes change with the point."""
+    memory: float = 0.7
+    """Weight of older matched filters, and of a move's earlier turns: things change."""
 
     small_budget: float = 10.0
     """Budgets below this many queries per non-zero skip the noise test and plan their rows."""
@@ -141,19 +134,33 @@ class Policy(_Numbers):
     """On a new support."""
     accuracy_polish: float = 1e-4
     """On a support that did not change."""
+    steps_wide: int = 3
+    """Steps on more coordinates than may stay, each time; three times as many to begin with."""
     hope: float = 3.0
     """A solve that must beat a value ends when this many times its model's decrease cannot."""
 
     slope_spread: float = 10.0
-    """Slopes this unequal, in unknown units: curvatures are measured first (3 is the same)."""
+    """Slopes this unequal, in unknown units: curvatures are measured first; along all axes if they
+    are three times as unequal (all at 10: portfolios cost 15 times as much; at 30: units 1e+-2
+    cost 1.7 times as much)."""
+    outlying_factor: float = 10.0
+    """What is this many times as large as usual is doubted: a gain, an entry, an error."""
 
     # progress
     gain_share: float = 1e-5
     """A round that gains less than this share of f, or of all gains, is stalled."""
+    gain_share_coarse: float = 0.03
+    """The same on part of a finite sum; a path over k ends where k doubled gains less."""
     gain_counted: float = 1e-9
     """A gain counts for patience if it is this share of everything gained so far."""
     stalled_rounds: int = 6
     """Stalled rounds, each with twice the measurements, before a descent ends."""
+    swap_pairs: int = 15
+    """Exchanges of one coordinate for one that are tried at a time."""
+    pool: int = 4
+    """Coordinates from which the support is perturbed, in units of k."""
+    quiet_bases: int = 4
+    """Random bases that show no new variable before the screening of variables ends."""
     restarts: int = 8
     """Restarts from perturbed supports without a gain before a search over supports ends."""
 
@@ -173,3 +180,23 @@ class Policy(_Numbers):
 
     noise: NoisePolicy = field(default_factory=NoisePolicy)
     """Where values err."""
+
+    @property
+    def flat_step(self) -> float:
+        """Length of the differences that are tried before slopes are said to vanish."""
+        return math.sqrt(self.axis_step)
+
+    @property
+    def long_difference(self) -> float:
+        """Differences at least this long are two-sided: f changes in steps."""
+        return 10 * self.flat_step
+
+    @property
+    def central_factor(self) -> float:
+        """Central differences are this many times longer: their error is one order smaller."""
+        return float(self.axis_step ** (-1 / 3))
+
+    @property
+    def long_steps_box(self) -> tuple[float, float]:
+        """Long steps along the axes, in box widths."""
+        return self.first_step_box, 0.4 * self.first_step_box

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Auto", "begin"]
 
-GROWN_ERROR = 10.0
-"""An error that has grown by this factor along the way may be the shape of f."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(GeneratorAlgorithm):
@@ -125,4 +122,5 @@ def _solve_with_error(context: SearchContext, state: SearchState) -> Steps[Searc
 def _has_grown(context: SearchContext, noise: NoiseModel) -> bool:
     """Tell whether the error seen at the end is much larger than that of the first values."""
     evidence = context.outer.evidence
-    return evidence is not None and evidence.noise_level > GROWN_ERROR * noise.sigma
+    limit = context.policy.outlying_factor * noise.sigma
+    return evidence is not None and evidence.noise_level > limit

@@ -33,9 +33,6 @@ RIPPLE = 2.0
 MAX_RATIO = 1e7
 """Curvature along an axis is looked for over at most this many units."""
 
-UNEQUAL = 30.0
-"""Slopes along the axes whose quantiles of 10 and 90 % are this far apart: units differ."""
-
 ONE_SIGN = 0.9
 """Small slopes of which more than this share are positive are curvature."""
 
@@ -101,7 +98,12 @@ def equalize_units(context: SearchContext, state: SearchState) -> Steps[SearchSt
     # what curvature adds to a difference is no slope; it is positive
     sparse = np.mean(g[np.abs(g) <= middle] >= 0) > ONE_SIGN
     known = state.noise.curvature != 0 and low > 3 * state.noise.sigma / state.noise.axis_step
-    if sparse or not high > UNEQUAL * low or not known or context.left < 2 * free.size:
+    if (
+        sparse
+        or not high > 3 * context.policy.slope_spread * low
+        or not known
+        or context.left < 2 * free.size
+    ):
         return state
     curvatures = yield from axis_curvatures(
         context, state.point, free, g, state.noise, longest=MAX_RATIO

@@ -14,9 +14,6 @@ from szoht.types import Indices
 
 __all__ = ["ExtendAndPrune", "keep_only"]
 
-EXTENDED_STEPS = 3
-"""Steps on more coordinates than may stay; more where sensing was much dearer than solving."""
-
 
 @dataclass(frozen=True)
 class ExtendAndPrune:
@@ -63,9 +60,10 @@ class ExtendAndPrune:
     ) -> Steps[Solution]:
         assert state.slopes is not None, "slopes have just been measured"  # noqa: S101
         policy = context.policy
-        steps = state.slopes.cost // (EXTENDED_STEPS * support.size)
-        accuracy = policy.accuracy_narrow if steps > EXTENDED_STEPS else policy.accuracy_wide
-        goal = Goal(steps=max(EXTENDED_STEPS, steps), accuracy=accuracy)
+        # more steps where sensing was much dearer than solving
+        steps = state.slopes.cost // (policy.steps_wide * support.size)
+        accuracy = policy.accuracy_narrow if steps > policy.steps_wide else policy.accuracy_wide
+        goal = Goal(steps=max(policy.steps_wide, steps), accuracy=accuracy)
         slopes = state.known_slopes(context, support)
         return (
             yield from minimize_on(context, state.point, support, state.noise, goal, slopes=slopes)

@@ -26,9 +26,6 @@ from szoht.types import Indices, Vector
 
 __all__ = ["sense_by_prony", "sense_by_pursuit", "sense_few_signs", "sense_few_waves"]
 
-STAGED_ERROR = 0.02
-"""Relative error on four held-out rows up to which recovery in short stages is believed."""
-
 
 def sense_few_waves(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]:
     """Spend most of a small budget on waves; on part of the coordinates if they are too few."""
@@ -174,7 +171,7 @@ def sense_by_pursuit(sensing: SensingRound, enough: float) -> Steps[Slopes | Non
     first = math.ceil(policy.rows_first * sensing.look)
     # where no waves were tried before, stages are short, and few rows judge them strictly
     staged = not sensing.structure.waves
-    believed = STAGED_ERROR if staged else policy.pursuit_error
+    believed = policy.pursuit_error / (5 if staged else 1)
     yield from sensing.more_signs(first - sensing.measured.size)
     while True:
         measured = sensing.measured
