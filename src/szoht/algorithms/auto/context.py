@@ -85,7 +85,7 @@ class SearchContext:
         policy, structure = self.policy, self.structure
         rows = 0.0 if structure.waves else 2 * structure.look
         return self.left < max(
-            policy.small_budget * structure.size, policy.small_budget_least, rows
+            policy.small_budget * structure.size, 3.5 * policy.small_budget, rows
         )
 
     def generator(self) -> np.random.Generator:

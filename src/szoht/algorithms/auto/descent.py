@@ -102,7 +102,7 @@ def _is_spent(context: SearchContext) -> bool:
     budget = math.inf if context.budget is None else context.budget
     axes = 1.5 * n if n <= 0.05 * budget else 0.0
     policy = context.policy
-    limit = max(6 * look, axes, policy.effort_slopes * context.last_gain, policy.floor_slopes)
+    limit = max(6 * look, axes, policy.effort_rough * context.last_gain, policy.floor_slopes)
     return context.spent - context.last_gain > limit
 
 
@@ -120,7 +120,12 @@ def search_supports(context: SearchContext, state: SearchState) -> Steps[SearchS
     policy = context.policy
     state = yield from descend(context, state, policy.gain_share)
     failed = 0
-    while failed < policy.restarts and state.noise.exact and state.exact and not _is_spent(context):
+    while (
+        failed < policy.stalled_rounds
+        and state.noise.exact
+        and state.exact
+        and not _is_spent(context)
+    ):
         if not state.point.z.any():
             break
         solution = yield from PerturbSupport().propose(context, state)

@@ -38,7 +38,7 @@ def solve_on_parts(context: SearchContext) -> Steps[None]:
     if whole.size < n:
         context.explain(f"the answer is measured on {whole.size} of {n} components.")
     budget = math.inf if context.budget is None else context.budget
-    queries = context.policy.noise.looks_dense * structure.look
+    queries = context.policy.looks_dense * structure.look
     parts = sizes(whole.size, queries, budget)
     if not parts:
         return

@@ -190,7 +190,7 @@ def _search_on(  # noqa: C901  (small functions that hand values over)
     """
     structure = context.structure
     reach = np.where(np.isfinite(structure.high - structure.low), 0.5, 1.0)[on]
-    planned = math.ceil(context.policy.noise.looks_dense * _look(context))
+    planned = math.ceil(context.policy.looks_dense * _look(context))
     limit, last = context.spent + planned, context.spent + spend
 
     def left() -> int:
@@ -209,7 +209,7 @@ def _search_on(  # noqa: C901  (small functions that hand values over)
         low=structure.low[on] / reach,
         high=structure.high[on] / reach,
         price=2 if context.outliers else 1,
-        policy=context.policy.noise,
+        policy=context.policy,
     )
 
     def point(x: Vector, value: float) -> EvaluatedPoint:
@@ -240,7 +240,7 @@ def _search_on(  # noqa: C901  (small functions that hand values over)
         if (
             not answer.improved
             and again
-            and 2 * values.policy.fewest_values < context.left < math.inf
+            and 2 * values.policy.noise.fewest_values < context.left < math.inf
         ):
             again -= 1
             context.explain("the start was not improved: other probes are tried.")

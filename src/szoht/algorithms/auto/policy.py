@@ -39,20 +39,12 @@ class NoisePolicy(_Numbers):
     """Length up to which probes are short; the first one is twice that where no slope shows."""
     stretch: float = 2.5
     """Longer probes grow by this factor at most."""
-    longest: float = 4.0
-    """Length of probes, and radius of regressions, where there are no bounds."""
     repeat_stretch: float = 0.02
     """Probes are repeated over lengths that differ by up to this share: fixed errors err anew."""
 
     # how many values say something
     pairs: int = 4
     """Pairs that judge a length, and values per point and turn of a race."""
-    rows_first: float = 1.3
-    """Values before the first analysis, in looks."""
-    looks_dense: float = 12.0
-    """Values that a gradient that is not sparse is worth, in looks; all axes twice that."""
-    fewest_values: int = 40
-    """With fewer values left no further round begins; the most that a race between two takes."""
 
     # what is believed
     clear: float = 0.9
@@ -71,6 +63,11 @@ class NoisePolicy(_Numbers):
     """For sensing, and for a regression on all candidates."""
     race_share: float = 0.06
     """For the last race; twice that for a regression on a new support, half for its race."""
+
+    @property
+    def fewest_values(self) -> int:
+        """With fewer values left no further round begins; the most for a race between two."""
+        return 10 * self.pairs
 
     @property
     def fewest_rows(self) -> int:
@@ -105,35 +102,23 @@ class Policy(_Numbers):
     rows_first: float = 1.3
     """Measurements before the first attempt of matching pursuit, in looks."""
     rows_most: float = 2.9
-    """Measurements before sparse recovery is given up, in looks."""
+    """Measurements before sparse recovery is given up, in looks; all axes if they are as few."""
     rows_filter: float = 4.0
     """Measurements for the matched filter, in looks; doubled after each stalled round."""
-    dense_factor: float = 3.0
-    """All axes are measured if they cost at most this many matched filters."""
-    axes_factor: float = 2.3
-    """All axes are measured at once unless they cost this many first attempts."""
-    checks: int = 2
-    """Rows of signs that must confirm what Prony's method found."""
-    prony_error: float = 1e-3
-    """Relative error up to which Prony's method is believed."""
+    looks_dense: float = 12.0
+    """Measurements that a gradient that is not sparse is worth, in looks."""
     pursuit_error: float = 0.1
     """Relative error on held-out rows up to which matching pursuit is believed."""
     memory: float = 0.7
     """Weight of older matched filters, and of a move's earlier turns: things change."""
 
     small_budget: float = 10.0
-    """Budgets below this many queries per non-zero skip the noise test and plan their rows."""
+    """Budgets below this many queries per non-zero, and 3.5 times as many in all, skip the noise
+    test and plan their rows."""
 
-    small_budget_least: int = 35
-    """The same for a budget of fewer queries than this, whatever k."""
-
-    # restricted solves: how far the gradient must shrink, relative to the first one
-    accuracy_wide: float = 0.3
-    """On more coordinates than may stay."""
+    # restricted solves
     accuracy_narrow: float = 0.1
-    """On a new support."""
-    accuracy_polish: float = 1e-4
-    """On a support that did not change."""
+    """How far the gradient must shrink on a new support, relative to the first one."""
     steps_wide: int = 3
     """Steps on more coordinates than may stay, each time; three times as many to begin with."""
     hope: float = 3.0
@@ -151,26 +136,22 @@ class Policy(_Numbers):
     """A round that gains less than this share of f, or of all gains, is stalled."""
     gain_share_coarse: float = 0.03
     """The same on part of a finite sum; a path over k ends where k doubled gains less."""
-    gain_counted: float = 1e-9
-    """A gain counts for patience if it is this share of everything gained so far."""
     stalled_rounds: int = 6
-    """Stalled rounds, each with twice the measurements, before a descent ends."""
+    """Stalled rounds, each with twice the measurements, before a descent ends, and restarts from
+    perturbed supports without a gain before a search over supports does."""
     swap_pairs: int = 15
     """Exchanges of one coordinate for one that are tried at a time."""
     pool: int = 4
     """Coordinates from which the support is perturbed, in units of k."""
     quiet_bases: int = 4
     """Random bases that show no new variable before the screening of variables ends."""
-    restarts: int = 8
-    """Restarts from perturbed supports without a gain before a search over supports ends."""
 
     # patience
     effort: float = 5.0
     """Queries without a gain that end a run, in units of those spent at the last gain."""
     effort_rough: float = 3.0
-    """The same is multiplied by this unless all restarts came back to the same value."""
-    effort_slopes: float = 3.0
-    """The same for the search by slopes, before f is compared over longer distances."""
+    """The same is multiplied by this unless all restarts came back to the same value; and such
+    queries of the search by slopes, before f is compared over longer distances."""
     floor_slopes: float = 200.0
     """Least such queries of the search by slopes: every move has its turn."""
     floor_smooth: float = 10.0
@@ -180,6 +161,26 @@ class Policy(_Numbers):
 
     noise: NoisePolicy = field(default_factory=NoisePolicy)
     """Where values err."""
+
+    @property
+    def accuracy_wide(self) -> float:
+        """How far the gradient must shrink on more coordinates than may stay."""
+        return 3 * self.accuracy_narrow
+
+    @property
+    def accuracy_polish(self) -> float:
+        """The same on a support that did not change."""
+        return 1e-3 * self.accuracy_narrow
+
+    @property
+    def prony_error(self) -> float:
+        """Relative error up to which Prony's method is believed: it has few rows to spare."""
+        return 0.01 * self.pursuit_error
+
+    @property
+    def gain_counted(self) -> float:
+        """A gain counts for patience if it is this share of everything gained so far."""
+        return 1e-4 * self.gain_share
 
     @property
     def flat_step(self) -> float:

@@ -23,7 +23,7 @@ SHORTEST = 1e-6
 
 def choose_length(probes: Probes, length: float | None) -> Steps[None]:
     """Lengthen probes until the signal stands out from the noise, or the reach ends."""
-    noise, policy = probes.pair_noise, probes.values.policy
+    noise, policy = probes.pair_noise, probes.values.policy.noise
     if length is None:
         seen, short = probes.noise.slope, policy.short_probe
         wanted = policy.signal_to_noise_short * noise
@@ -108,7 +108,7 @@ def try_longer(probes: Probes, count: int) -> Steps[bool]:
 def check_noise(probes: Probes) -> Steps[None]:
     """Repeat some probes, pool the error seen with sigma, and adapt the length if it grew."""
     probes.checked = True
-    policy = probes.values.policy
+    policy = probes.values.policy.noise
     affordable = probes.values.affordable(2 * policy.repeated) // 2
     count = min(policy.repeated, probes.y.size, affordable)
     if count == 0:
@@ -137,7 +137,7 @@ def check_noise(probes: Probes) -> Steps[None]:
 
 def _calm(probes: Probes, known: float) -> Steps[None]:
     """Shorten probes while that improves the ratio of signal to noise; ``known``: at the start."""
-    ratio, policy = _ratio(probes.y, probes.pair_noise), probes.values.policy
+    ratio, policy = _ratio(probes.y, probes.pair_noise), probes.values.policy.noise
     count = policy.repeated // 2
     while (
         probes.noise.sigma > policy.grown * known
@@ -169,7 +169,7 @@ def check_shape(probes: Probes) -> Steps[bool]:
 
     What changes with the length is not linear: it has power, but predicts nothing.
     """
-    policy = probes.values.policy
+    policy = probes.values.policy.noise
     pairs = np.flatnonzero((probes.lengths == probes.length) & ~probes.is_forward)
     pairs = pairs[-policy.repeated :]
     if pairs.size < policy.repeated or probes.values.affordable(2 * pairs.size) < 2 * pairs.size:

@@ -129,8 +129,8 @@ class Probes:
         for length in np.unique(self.lengths[self.is_forward]):
             group = np.flatnonzero(self.is_forward & (self.lengths == length))
             inside = group
-            if group.size > self.values.policy.fewest_rows:
-                limit = self.values.policy.standard_errors * robust_scale(y[group])
+            if group.size > self.values.policy.noise.fewest_rows:
+                limit = self.values.policy.noise.standard_errors * robust_scale(y[group])
                 far = np.abs(y[group] - np.median(y[group])) > limit
                 inside = group[~far] if not far.all() else group
             y[group] = (y[group] - y[inside].mean()) / math.sqrt(2)

@@ -44,7 +44,7 @@ class Race:
 
     def run(self, points: list[Vector], total: int) -> Steps[Vector]:
         """Spend up to ``total`` values in turns; return the leader. None leaves after one turn."""
-        policy = self.values.policy
+        policy = self.values.policy.noise
         alive = list({point.tobytes(): point for point in points}.values())
         total = self.values.affordable(total)
         while total >= len(alive):

@@ -81,7 +81,7 @@ class NoisySearch:
     @property
     def policy(self) -> NoisePolicy:
         """The numbers by which the search decides."""
-        return self.values.policy
+        return self.values.policy.noise
 
     @property
     def reserve(self) -> int:

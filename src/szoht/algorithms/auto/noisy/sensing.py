@@ -12,6 +12,7 @@ from szoht.algorithms.auto.noisy.lengths import (
     try_longer,
 )
 from szoht.algorithms.auto.noisy.probes import Probes
+from szoht.algorithms.auto.noisy.values import LONGEST
 from szoht.algorithms.auto.policy import NoisePolicy
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.estimators.sensing.cross_validation import CrossValidatedRecovery, recover_noisy
@@ -43,7 +44,7 @@ def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sen
     if is_new:
         yield from choose_length(probes, length)
     adapting = _Adapting(grow=is_new and probes.values.unbounded, shorten=is_new, stretch=is_new)
-    policy = probes.values.policy
+    policy = probes.values.policy.noise
     fewest = policy.fewest_rows
     yield from probes.more(max(4, _first_rows(probes) - probes.y.size))
     if probes.n_directions < fewest:  # few coordinates, or many failures
@@ -53,7 +54,9 @@ def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sen
         spent = start - probes.values.left()
         broke = probes.values.affordable(fewest) < fewest
         # a dense gradient: more rows would tell little more than the next round will
-        dense = found.signal >= policy.clear and spent >= policy.looks_dense * _look(probes)
+        dense = found.signal >= policy.clear and spent >= probes.values.policy.looks_dense * _look(
+            probes
+        )
         if (sure and spent > 0) or spent >= cap or broke or dense or found.rows < fewest:
             return Sensed(
                 recovery=found, sure=sure, length=probes.length, noise=probes.noise, cost=spent
@@ -72,18 +75,19 @@ def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sen
 
 def _is_axis_scan_due(probes: Probes, found: CrossValidatedRecovery, spent: int) -> bool:
     """Tell whether the gradient is dense, seen clearly, and all axes are affordable."""
-    d, look, policy = probes.values.d, _look(probes), probes.values.policy
+    d, look, policy = probes.values.d, _look(probes), probes.values.policy.noise
     slope = robust_rms(probes.y / probes.lengths) / math.sqrt(d)
     seen = slope * _axis_length(probes) > 0.5 * policy.signal_to_noise * probes.noise.sigma
     dense = seen and found.signal >= policy.clear and found.r2 < 0.5 * found.signal
     affordable = d <= min(
-        2 * policy.looks_dense * look, policy.turn_share * probes.values.affordable(d * 10)
+        2 * probes.values.policy.looks_dense * look,
+        policy.turn_share * probes.values.affordable(d * 10),
     )
     return dense and spent > _first_rows(probes) and affordable and probes.checked
 
 
 def _axis_length(probes: Probes) -> float:
-    return min(4 * probes.length, 8 * probes.values.policy.short_probe)
+    return min(4 * probes.length, 8 * probes.values.policy.noise.short_probe)
 
 
 def _scan_axes(probes: Probes) -> Steps[CrossValidatedRecovery]:
@@ -109,7 +113,7 @@ def _scan_axes(probes: Probes) -> Steps[CrossValidatedRecovery]:
     return CrossValidatedRecovery(
         order=order,
         slopes=slopes[order],
-        size=int((z > probes.values.policy.standard_errors_sure).sum()),
+        size=int((z > probes.values.policy.noise.standard_errors_sure).sum()),
         z=z[order],
         r2=0.0,
         t=float(z.max(initial=0.0)),
@@ -129,7 +133,7 @@ class _Adapting:
 
     def adapt(self, probes: Probes, found: CrossValidatedRecovery, spent: int) -> Steps[bool]:
         """Change the length if there is reason to; tell whether probes were measured for that."""
-        policy, is_noisy = probes.values.policy, 2 * found.signal < 1
+        policy, is_noisy = probes.values.policy.noise, 2 * found.signal < 1
         if probes.forward_only and not is_noisy:
             return False
         if self.shorten and probes.length > policy.short_probe and not probes.forward_only:
@@ -144,7 +148,7 @@ class _Adapting:
             return False
         if self.grow and probes.at_top and found.signal < policy.clear:
             self.grow = yield from try_longer(probes, max(24, spent // 3))
-            self.grow = self.grow and probes.length < policy.longest
+            self.grow = self.grow and probes.length < LONGEST
             return True
         return False
 
@@ -161,7 +165,7 @@ def _first_rows(probes: Probes) -> int:
 
 def _analyze(probes: Probes) -> tuple[CrossValidatedRecovery, bool]:
     """Recover slopes; tell whether they are sure."""
-    policy = probes.values.policy
+    policy = probes.values.policy.noise
     if probes.n_directions < policy.fewest_rows:
         return _nothing(), False
     rows, y = probes.data()

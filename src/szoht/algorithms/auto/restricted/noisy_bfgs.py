@@ -44,7 +44,7 @@ class _Differences:
     @property
     def longest(self) -> float:
         """The longest difference along an axis whose curvature is unknown."""
-        return 4 * self.values.policy.short_probe
+        return 4 * self.values.policy.noise.short_probe
 
     def slopes(self, z: Vector, value: float) -> Steps[Vector]:
         """Return the slopes at ``z`` and adapt the lengths."""
@@ -57,7 +57,7 @@ class _Differences:
         slopes = np.divide(above - below, width, out=np.zeros(p), where=width > 0)
         bend = np.abs(above + below - 2 * value)
         whole = (width > 1.99 * h) & np.isfinite(bend)
-        shown = whole & (bend > self.values.policy.standard_errors_sure * self.sigma)
+        shown = whole & (bend > self.values.policy.noise.standard_errors_sure * self.sigma)
         self.curvature = np.where(shown, bend / h**2, self.curvature)
         known = self.curvature > 0
         self.steps = np.where(whole & ~known, np.minimum(3 * h, self.longest), h)
@@ -145,7 +145,10 @@ class _BfgsSolve:
         if slope >= 0:
             self.inverse, self.stalls = None, self.stalls + 1
             return self.stalls == 1
-        if self.inverse is not None and -slope / 2 < on.values.policy.standard_errors * on.sigma:
+        if (
+            self.inverse is not None
+            and -slope / 2 < on.values.policy.noise.standard_errors * on.sigma
+        ):
             return False
         z, value = yield from _line_search(on, (self.z, self.value), step, slope)
         if not value < self.value - 2 * on.sigma:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from szoht.algorithms.auto.location import Location, survivors
-from szoht.algorithms.auto.noisy.values import Values
+from szoht.algorithms.auto.noisy.values import LONGEST, Values
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.algorithms.auto.restricted.quadratic_model import (
     FULL_WEIGHT_DISTANCE,
@@ -121,7 +121,9 @@ class _RegressionSolve:
         center, change, size = minimize_model(model, *self._bounds())
         self.gained += max(0.0, -change)
         misfits = self._misfits(model)
-        accurate = expected_gap(model, size) < self.values.policy.gap * max(self.gained, 1e-300)
+        accurate = expected_gap(model, size) < self.values.policy.noise.gap * max(
+            self.gained, 1e-300
+        )
         self.region = Region(
             center=center,
             radius=self._next_radius(model, size, misfits=misfits, accurate=accurate),
@@ -154,11 +156,11 @@ class _RegressionSolve:
         if self.best is None or here < self.best[1]:
             self.best = self.region.center, here
             return False
-        return 1 not in survivors([self.best[1], here], self.values.policy.standard_errors)
+        return 1 not in survivors([self.best[1], here], self.values.policy.noise.standard_errors)
 
     def _misfits(self, model: QuadraticModel) -> bool:
         """Tell whether residuals show shape; those that do not shrink with the radius are noise."""
-        s, radius, grown = model.residual, self.region.radius, self.values.policy.grown
+        s, radius, grown = model.residual, self.region.radius, self.values.policy.noise.grown
         unshrunk = 1 / math.sqrt(grown)  # the residuals of a shape that is not quadratic are less
         misfits = s > 2 * self.noise.sigma and s > 1e-12 * abs(model.constant)
         if misfits and self.misfit is not None:
@@ -174,15 +176,15 @@ class _RegressionSolve:
     def _next_radius(
         self, model: QuadraticModel, size: float, *, misfits: bool, accurate: bool
     ) -> float:
-        radius, policy = self.region.radius, self.values.policy
+        radius, policy = self.region.radius, self.values.policy.noise
         if misfits:
             return radius * (0.6 if size < EDGE else 0.8)
         if size > EDGE:
-            return min(1.5 * radius, policy.longest)
+            return min(1.5 * radius, LONGEST)
         if model.lack_of_fit > policy.standard_errors:
             return 0.8 * radius
         # where noise limits the accuracy and shape does not, longer levers help
-        return radius if accurate else min(1.25 * radius, policy.longest)
+        return radius if accurate else min(1.25 * radius, LONGEST)
 
 
 def difference_radius(sigma: float, curvature: Vector) -> float:

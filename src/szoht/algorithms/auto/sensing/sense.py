@@ -32,6 +32,9 @@ from szoht.estimators.sensing import (
 
 __all__ = ["sense"]
 
+CONFIRMING_ROWS = 2
+"""Rows of signs that must confirm what Prony's method found: one may agree by chance."""
+
 
 def sense(  # noqa: C901, PLR0911  (one decision after the other)
     context: SearchContext,
@@ -50,8 +53,9 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
     sensing = SensingRound(context, point, noise, memory, softness)
     policy, n = context.policy, sensing.free.size
     most = math.ceil(policy.rows_filter * sensing.look * 2**stalled)
-    affordable = n <= policy.dense_factor * max(most, policy.rows_filter * sensing.unstructured)
-    few_axes = policy.axes_factor * policy.rows_first * sensing.look >= n
+    filtered = policy.rows_filter * sensing.unstructured
+    affordable = n <= policy.looks_dense / policy.rows_filter * max(most, filtered)
+    few_axes = n <= policy.rows_most * sensing.look
     if not context.is_small and (
         few_axes
         or (stalled > 0 and most >= n)
@@ -64,7 +68,7 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
     if context.is_small:
         few = sense_few_waves if sensing.structure.waves else sense_few_signs
         return (yield from few(sensing))
-    yield from sensing.more_signs(policy.checks)
+    yield from sensing.more_signs(CONFIRMING_ROWS)
     if sensing.vanishes and not (yield from sensing.lengthen()):
         return flat_slopes(sensing)
     if _is_worthless(sensing):
