@@ -26,8 +26,8 @@ from szoht.types import Indices, Vector
 
 __all__ = ["check_roughness", "estimate_noise", "solve_noisy"]
 
-SHORTEST_ROW, LONGEST_ROW = 1e-12, 1e-3
-"""Between these lie the differences along dense directions."""
+SHORTEST_ROW = 1e-12
+"""Of differences along dense directions: below that there is rounding only."""
 
 MAX_REPEATED_SEARCHES = 3
 """Searches with other probes after one without a gain, while there are values for another."""
@@ -138,10 +138,10 @@ def _with_steps(context: SearchContext, noise: NoiseModel) -> NoiseModel:
     its share of the curvature c of a dense direction.
     """
     bend, shortest = max(abs(noise.curvature), 1e-300), context.policy.axis_step
-    longest = max(shortest, LONGEST_ROW)
+    longest = context.policy.flat_step
     axis = min(max(math.sqrt(noise.sigma * context.structure.free.size / bend), shortest), longest)
     # nearly all of the curvature is common to all rows and is taken out
-    row = min(max(math.sqrt(noise.sigma / (0.03 * bend)), SHORTEST_ROW), LONGEST_ROW)
+    row = min(max(math.sqrt(noise.sigma / (0.03 * bend)), SHORTEST_ROW), longest)
     if noise.curvature == 0:
         axis = shortest
         row = axis / math.sqrt(context.structure.d)

@@ -9,14 +9,12 @@ import numpy as np
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.curvatures import axis_curvatures
 from szoht.algorithms.auto.noise import estimate_noise
-from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
+from szoht.algorithms.auto.records import ROUNDING, EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.state import SearchState
 from szoht.estimators.sensing.noise_test import LINE_STEPS
 from szoht.types import Vector
 
 __all__ = ["equalize_units", "find_units"]
-
-ROUNDING = float(np.finfo(np.float64).eps)
 
 LENGTHS = (1e-14, 1e-11, 1e-8, 1e-5, 1e-2, 1.0, 1e3, 1e6, 1e9)
 """Lengths along one direction of signs that are tried where those of the noise test say nothing."""

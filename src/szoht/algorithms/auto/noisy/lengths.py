@@ -17,9 +17,6 @@ from szoht.types import Vector
 
 __all__ = ["check_noise", "check_shape", "choose_length", "try_longer"]
 
-SHORTEST = 1e-6
-"""Of a probe: what differences over less than that show is rounding."""
-
 
 def choose_length(probes: Probes, length: float | None) -> Steps[None]:
     """Lengthen probes until the signal stands out from the noise, or the reach ends."""
@@ -28,7 +25,7 @@ def choose_length(probes: Probes, length: float | None) -> Steps[None]:
         seen, short = probes.noise.slope, policy.short_probe
         wanted = policy.signal_to_noise_short * noise
         length = min(wanted / seen, short) if seen > 0 else 2 * short
-    length = min(max(length, SHORTEST), probes.top)
+    length = min(max(length, probes.values.policy.axis_step), probes.top)
     signal, curvature, before = 0.0, math.inf, None
     for _ in range(6):
         y, middles = yield from probes.pairs(length, policy.pairs)

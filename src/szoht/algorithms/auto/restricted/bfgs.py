@@ -9,6 +9,7 @@ import numpy as np
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.curvatures import axis_curvatures
 from szoht.algorithms.auto.records import (
+    ROUNDING,
     Curvature,
     EvaluatedPoint,
     NoiseModel,
@@ -16,7 +17,7 @@ from szoht.algorithms.auto.records import (
     schur_complement,
 )
 from szoht.algorithms.auto.restricted.face import Face
-from szoht.algorithms.auto.restricted.goal import ARMIJO, ROUNDING, Goal, Solution
+from szoht.algorithms.auto.restricted.goal import ARMIJO, Goal, Solution
 from szoht.algorithms.auto.restricted.pattern_search import sweep
 from szoht.algorithms.auto.restricted.sqp import minimize_weights
 from szoht.algorithms.auto.sensing.axis_slopes import axis_slopes, slope_points

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
-from szoht.algorithms.auto.records import Confidence, EvaluatedPoint, NoiseModel, Slopes, Steps
+from szoht.algorithms.auto.records import (
+    ROUNDING,
+    Confidence,
+    EvaluatedPoint,
+    NoiseModel,
+    Slopes,
+    Steps,
+)
 from szoht.estimators.sensing import (
     Measurements,
     Recovery,
@@ -25,8 +32,6 @@ __all__ = [
     "recovered",
     "weighed",
 ]
-
-ROUNDING = float(np.finfo(np.float64).eps)
 
 
 class Gradient(enum.Enum):
