@@ -25,7 +25,7 @@ def _default(entry: "Field[Any]") -> Any:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class NoisePolicy(_Numbers):
-    """The numbers by which the search under noise decides.
+    """The numbers by which the search under noise decides; found like those of `Policy`.
 
     Lengths are in reaches, half of a finite box or one unit. "look" is k (1 + log(d / k)).
     """
@@ -84,6 +84,8 @@ class NoisePolicy(_Numbers):
 class Policy(_Numbers):
     """The numbers by which the solver decides.
 
+    They were found on the development cases of ``benchmarks/``, by doubling and halving; `python
+    benchmarks/ablation.py` shows what each is worth. What follows from another is a property.
     "look" is k (1 + log(d / k)), the order of the number of measurements that sparse recovery
     needs; lengths are in the solver's units: box widths, given units, or units found out.
     """
@@ -92,7 +94,7 @@ class Policy(_Numbers):
     axis_step: float = 1e-6
     """Length of a difference along an axis where f is exact: balances rounding and curvature."""
     first_step_box: float = 0.25
-    """First step of a restricted solve, in box widths (0.1 is worse, 0.5 mixed: sensing.md)."""
+    """First step of a restricted solve, in box widths (0.1 is worse, 0.5 mixed)."""
     short_step_box: float = 0.15
     """After a first step shorter than this, in box widths, long ones are tried."""
     long_steps_left: float = 8.0
