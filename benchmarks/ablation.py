@@ -58,6 +58,9 @@ MORE_ROUGH = ("0-1 error", "(x^2-1)^2", "1 - exp(-q)")
 MORE = ("rastrigin", "ackley rotated", "ellipsoid rotated", "units 1e-7", "f + 1e9")
 MORE_NOISE = ("quadratic fresh 0.01", "least squares fixed 0.01", "hartmann6 fixed 0.0001")
 
+SEEDS_OF_SPREAD = 3
+"""Seeds that show how much a case changes by chance, at least."""
+
 SMALLEST_CHANGE = math.log2(1.05)
 
 
@@ -287,7 +290,10 @@ def watched(record: Any, seen: set[tuple[str, ...]], path: tuple[str, ...] = ())
 
 @dataclass(frozen=True)
 class Base:
-    """The costs of a case with the policy as it is, one per seed, and the numbers it reads."""
+    """The costs of a case with the policy as it is, one per seed, and the numbers it reads.
+
+    ``rerun`` returns the costs with another policy, of the first seeds.
+    """
 
     name: str
     costs: Vector
@@ -298,16 +304,15 @@ class Base:
 def measure(seeds: int, *, full: bool, only: str) -> list[Base]:
     """Run every case with the policy as it is."""
     by_name: dict[str, list[Case]] = {}
-    for seed in range(seeds):
+    for seed in range(max(seeds, SEEDS_OF_SPREAD)):
         for case in cases(seed, full=full):
             if only in case.name:
                 by_name.setdefault(case.name, []).append(case)
     found = []
     for name, instances in by_name.items():
         seen: set[tuple[str, ...]] = set()
-        rerun = partial(_costs, instances)
-        costs = rerun(watched(Policy(), seen))
-        found.append(Base(name, costs, frozenset(seen), rerun))
+        costs = _costs(instances, watched(Policy(), seen))
+        found.append(Base(name, costs, frozenset(seen), partial(_costs, instances[:seeds])))
         print(
             f"{name:28s} {np.exp2(costs.mean()):9.3g} +- {100 * _spread(costs):.0f} %", flush=True
         )
@@ -319,7 +324,7 @@ def _costs(instances: list[Case], policy: Policy) -> Vector:
 
 
 def _spread(costs: Vector) -> float:
-    return float(np.exp2(costs.std(ddof=1)) - 1) if costs.size > 1 else 0.0
+    return float(np.exp2(costs.std(ddof=1)) - 1)
 
 
 def row(path: tuple[str, ...], value: Any, bases: list[Base]) -> str:
@@ -330,8 +335,9 @@ def row(path: tuple[str, ...], value: Any, bases: list[Base]) -> str:
         for base in bases:
             changes[base.name] = 0.0
             if path in base.read:
-                shift = float((base.rerun(policy) - base.costs).mean())
-                spread = float(base.costs.std(ddof=1)) if base.costs.size > 1 else 0.0
+                costs = base.rerun(policy)
+                shift = float((costs - base.costs[: costs.size]).mean())
+                spread = float(base.costs.std(ddof=1))
                 changes[base.name] = shift
                 if abs(shift) > max(spread, SMALLEST_CHANGE):
                     changed.add(base.name)

@@ -35,14 +35,14 @@ def rounds(sizes, workers):
 
 
 def test_regression_takes_fewer_rounds():
-    problem = recovery(150, 400, 8, noise=0.01, rng=3)
+    problem = recovery(200, 1_000, 10, noise=0.01, rng=3)
     target = 1e-3 * problem.objective.value(problem.x0)
-    one, first = plan_sizes(problem, 1, k=8, target=target)
-    wide, second = plan_sizes(problem, 16, k=8, target=target)
+    one, first = plan_sizes(problem, 1, k=10, target=target)
+    wide, second = plan_sizes(problem, 16, k=10, target=target)
     assert first.status is second.status is szoht.Status.TARGET
-    assert wide.sum() / rounds(wide, 16) > 11
-    assert wide.sum() <= 1.4 * one.sum()
-    assert rounds(wide, 16) <= 0.9 * rounds(one, 16)
+    assert wide.sum() / rounds(wide, 16) > 12
+    assert wide.sum() <= 1.3 * one.sum()
+    assert rounds(wide, 16) <= 0.81 * rounds(one, 16)
 
 
 def quadratic(d=60, k=3, seed=0):
