@@ -46,8 +46,9 @@ def auto(
     ----------
     k, constraint
         As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse` and `SparseSimplex` are served; others
-        (balls, boxes, penalties) are handed to `szoht` with its line search, and
-        ``result.explain`` says so. Without either, a path over k is walked; see `AutoPath`.
+        (balls, boxes, penalties, groups that overlap, weights with limits) are handed to `szoht`
+        with its line search, and ``result.explain`` says so. Without either, a path over k is
+        walked; see `AutoPath`.
     sampler : Sampler
         `Seeds` says that the objective takes a seed. A finite sum is solved on a part of it first,
         then on more, then on the whole. With other constraints, the sampler of `szoht`.
@@ -121,7 +122,7 @@ def auto(
             plan_width=plan_width,
         )
     operator = pick_operator(k, constraint)
-    if isinstance(operator, Structured):
+    if isinstance(operator, Structured) and not getattr(operator, "limited", False):
         return Auto(
             operator=operator,
             seeded=seeded,
