@@ -30,7 +30,7 @@ def final_ratio(problem: problems.Problem, k: int) -> float:
     x, step = problem.x0, 1 / problem.constants["smoothness"]
     for _ in range(ITERATIONS):
         x = both.prox(x - step * problem.objective.gradient(x, None), step)
-    return problem.objective.value(x, None) / problem.best
+    return float(problem.objective.value(x, None)) / problem.best
 
 
 def main() -> None:
