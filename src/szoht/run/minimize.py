@@ -15,7 +15,7 @@ from szoht.core.validation import check_choice
 from szoht.core.variable_columns import Named
 from szoht.evaluation.executors.base import Executor
 from szoht.evaluation.executors.config import resolve_executor
-from szoht.evaluation.oracle import OnError, check_capabilities
+from szoht.evaluation.oracle import OnError, Oracle, check_capabilities
 from szoht.result import Result
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
@@ -264,9 +264,9 @@ def minimize(
         known=known,
     )
     objective = map_objective(objective, config.variables, x_as=x_as)
-    oracle = PrimedOracle(
-        objective=objective, on_error=on_error, chunk_size=chunk_size, first=first
-    )
+    oracle = Oracle(objective=objective, on_error=on_error, chunk_size=chunk_size)
+    if first is not None:
+        oracle = PrimedOracle(**vars(oracle), first=first)
     callbacks, displays = prepare_callbacks(callback, progress=progress)
     run = AskTell.from_config(config, callback=callbacks, monitor=monitor)
     check_capabilities(objective, run.algorithm, run.solver_plan())
