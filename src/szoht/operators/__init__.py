@@ -5,18 +5,22 @@ from szoht.operators.box import Box
 from szoht.operators.group_sparse import GroupSparse
 from szoht.operators.identity import Identity
 from szoht.operators.l1 import L1Ball, SoftThreshold
+from szoht.operators.low_rank import LowRank
 from szoht.operators.sparse import Sparse
 from szoht.operators.sparse_box import SparseBox
 from szoht.operators.sparse_simplex import SparseSimplex
+from szoht.operators.tree_sparse import TreeSparse
 
 __all__ = [
     "Box",
     "GroupSparse",
     "Identity",
     "L1Ball",
+    "LowRank",
     "Operator",
     "SoftThreshold",
     "Sparse",
     "SparseBox",
     "SparseSimplex",
+    "TreeSparse",
 ]

@@ -93,6 +93,19 @@ def check_bounds(low: Bound, high: Bound, d: int) -> None:
             )
 
 
+def clip_with_gains(y: Vector, weights: Vector, low: Bound, high: Bound) -> tuple[Vector, Vector]:
+    """Return y within its bounds, low <= 0 <= high, and what each entry gains over being zero.
+
+    Keeping entry i, clipped to c_i, instead of zeroing it lowers the weighted squared distance to y
+    by ``w_i (y_i^2 - (y_i - c_i)^2)``, which is never negative. Gains are in units of max(y^2).
+    """
+    check_finite(y)
+    clipped: Vector = np.clip(y, low, high)
+    # y^2 - (y - c)^2 = c (2 y - c), free of cancellation; in units of max |y|, of overflow too
+    unit = float(np.abs(y).max()) or 1.0
+    return clipped, weights * (clipped / unit) * ((2 * y - clipped) / unit)
+
+
 def _as_bound(name: str, value: object) -> Bound:
     try:
         bound = np.array(value, dtype=np.float64)

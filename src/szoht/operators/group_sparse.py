@@ -7,8 +7,8 @@ import numpy as np
 
 from szoht.core.validation import check_integer
 from szoht.errors import CapabilityError, ParameterError, ParameterTypeError
-from szoht.operators.base import check_finite, largest
-from szoht.operators.box import Bound, as_bounds, check_bounds
+from szoht.operators.base import largest
+from szoht.operators.box import Bound, as_bounds, check_bounds, clip_with_gains
 from szoht.types import Indices, Vector
 
 __all__ = ["GroupSparse"]
@@ -95,11 +95,7 @@ class GroupSparse:
     def weighted_prox(self, y: Vector, step: float, weights: Vector) -> Vector:
         """Return the nearest point in the weighted norm: weights multiply the gains."""
         del step
-        check_finite(y)
-        clipped: Vector = np.clip(y, self.low, self.high)
-        # as in `SparseBox`: free of cancellation, and of overflow in units of max |y|
-        unit = float(np.abs(y).max()) or 1.0
-        gains = weights * (clipped / unit) * ((2 * y - clipped) / unit)
+        clipped, gains = clip_with_gains(y, weights, self.low, self.high)
         members = self.members(y.size)
         totals = np.bincount(members, weights=gains, minlength=self.n_groups(y.size)).astype(
             np.float64

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from szoht.core.validation import check_integer
-from szoht.operators.base import check_finite, largest
-from szoht.operators.box import Bound, as_bounds, check_bounds
+from szoht.operators.base import largest
+from szoht.operators.box import Bound, as_bounds, check_bounds, clip_with_gains
 from szoht.types import Vector
 
 __all__ = ["SparseBox"]
@@ -55,11 +55,8 @@ class SparseBox:
     def weighted_prox(self, y: Vector, step: float, weights: Vector) -> Vector:
         """Return the nearest point in the weighted norm: weights multiply the gains."""
         del step
-        check_finite(y)
-        clipped = np.clip(y, self.low, self.high)
-        # y^2 - (y - c)^2 = c (2 y - c), free of cancellation; in units of max |y|, of overflow too
-        unit = float(np.abs(y).max()) or 1.0
-        kept = largest(weights * (clipped / unit) * ((2 * y - clipped) / unit), self.k)
+        clipped, gains = clip_with_gains(y, weights, self.low, self.high)
+        kept = largest(gains, self.k)
         x = np.zeros_like(y)
         x[kept] = clipped[kept]
         return x
