@@ -36,7 +36,7 @@ class ExtendAndPrune:
         curvature = state.carried(support) if current.size else None
         slopes = state.known_slopes(context, support)
         trial = state.point
-        if structure.count(support) > size:
+        if not structure.fits(support):
             wide = yield from self._wide(context, state, support)
             trial, curvature = yield from keep_only(context, wide, size)
             support, slopes = structure.active(trial.z), None
@@ -78,8 +78,7 @@ def keep_only(
     structure, curvature = context.structure, solution.curvature
     pruned = structure.prune(solution.point.z, curvature, size)
     point = EvaluatedPoint(pruned, (yield from context.value(pruned)))
-    if structure.contains(pruned):
-        context.note(point)
+    context.note(point)
     if curvature is None:
         return point, None
     kept = np.isin(curvature.support, structure.active(pruned))

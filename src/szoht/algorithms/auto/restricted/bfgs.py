@@ -63,7 +63,7 @@ def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
                 context, start, support, noise, goal, slopes=slopes, curvature=curvature
             )
         )
-    feasible = structure.count(support) <= structure.size
+    feasible = structure.fits(support)
     problem = _RestrictedProblem(
         context, noise, support, structure.low[support], structure.high[support], feasible
     )

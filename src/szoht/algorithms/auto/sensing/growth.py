@@ -49,6 +49,8 @@ def sense_by_growth(sensing: SensingRound, structure: Connected) -> Steps[Slopes
     for i, slope in growth.slopes.items():
         values[i] = slope
     found = structure.whole(np.flatnonzero(values))
+    if found.size > structure.size:
+        found = structure.best(values**2, structure.size)
     sensing.context.explain(
         f"{sensing.cost} queries: slopes of {np.count_nonzero(values)} coordinates, found from "
         "one to the next."
@@ -203,7 +205,7 @@ class _Growth:
 
     def find_seed(self) -> Steps[bool]:
         """Find one coordinate with a slope by halves; False if there may be no further one."""
-        if self.seeds == self.structure.components:
+        if self.seeds == self.structure.parts:
             return False
         self.seeds += 1
         weights = self.random_rows(1, self.structure.d)[0]

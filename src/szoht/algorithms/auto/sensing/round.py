@@ -8,6 +8,7 @@ import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.records import Confidence, EvaluatedPoint, NoiseModel, Slopes, Steps
+from szoht.core.directions import Directions
 from szoht.estimators.sensing import (
     Measurements,
     Recovery,
@@ -109,7 +110,7 @@ class SensingRound:
         """Standard deviation of a measured slope: rounding, and curvature that is not common."""
         return 3 * self.rounding / self.step + 0.1 * abs(self.noise.curvature) * self.step
 
-    def slopes(self, rows: RowSlice) -> Steps[Vector]:
+    def slopes(self, rows: Directions) -> Steps[Vector]:
         """Measure slopes along rows, from a base from which they stay inside the bounds."""
         if self.base is None:
             z = self.structure.base(self.point.z, self.step)

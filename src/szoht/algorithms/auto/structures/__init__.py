@@ -2,17 +2,16 @@
 
 from typing import TypeAlias
 
-import numpy as np
-
 from szoht.algorithms.auto.structure import Structure
 from szoht.algorithms.auto.structures.coordinates import Coordinates, bounds_and_units
 from szoht.algorithms.auto.structures.groups import Groups
 from szoht.algorithms.auto.structures.simplex import Simplex
-from szoht.operators import GroupSparse, Sparse, SparseBox, SparseSimplex
+from szoht.algorithms.auto.structures.tree import Tree
+from szoht.operators import GroupSparse, Sparse, SparseBox, SparseSimplex, TreeSparse
 
-__all__ = ["Coordinates", "Groups", "Simplex", "Structured", "structure_of"]
+__all__ = ["Coordinates", "Groups", "Simplex", "Structured", "Tree", "structure_of"]
 
-Structured: TypeAlias = Sparse | SparseBox | GroupSparse | SparseSimplex
+Structured: TypeAlias = Sparse | SparseBox | GroupSparse | SparseSimplex | TreeSparse
 """The constraints that are structures."""
 
 
@@ -25,10 +24,10 @@ def structure_of(operator: Structured, d: int) -> Structure:
             bounds = bounds_and_units(operator.low, operator.high, d)
             return Coordinates(d=d, size=operator.k, **bounds)
         case GroupSparse():
-            members = operator.members(d)
-            if np.isinf(operator.low).all() and np.isinf(operator.high).all():
-                return Groups(d=d, size=operator.k, members=members)
             bounds = bounds_and_units(operator.low, operator.high, d)
-            return Groups(d=d, size=operator.k, members=members, **bounds)
+            return Groups(d=d, size=operator.k, members=operator.members(d), **bounds)
+        case TreeSparse():
+            bounds = bounds_and_units(operator.low, operator.high, d)
+            return Tree(d=d, size=operator.k, forest=operator.forest, **bounds)
         case SparseSimplex():
             return Simplex(d=d, size=operator.k, total=operator.total)

@@ -29,9 +29,17 @@ class Connected(Coordinates, ABC):
     """
 
     waves = False
-    components = 0
-    """How many coordinates may be the first of a connected part; 0 if `roots` are."""
-    roots: Sequence[int] = ()
+    independent = False
+
+    @property
+    def roots(self) -> Sequence[int]:
+        """The coordinates that may be chosen by themselves; none if any may be."""
+        return ()
+
+    @property
+    def parts(self) -> int:
+        """Into how many connected parts the set may fall if any coordinate may be the first."""
+        return 0
 
     @abstractmethod
     def neighbors(self, node: int) -> Sequence[int]:
@@ -45,10 +53,6 @@ class Connected(Coordinates, ABC):
     def look(self) -> float:
         """As many as coordinates: connected ones are soon told."""
         return float(self.size)
-
-    def contains(self, z: Vector) -> bool:
-        """Tell whether a connected set of at most ``size`` coordinates holds all non-zeros."""
-        return self.fits(np.flatnonzero(z))
 
     def fits(self, coordinates: Indices) -> bool:
         """Tell whether these, and what connects them, are at most ``size`` coordinates."""

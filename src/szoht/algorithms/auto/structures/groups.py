@@ -46,6 +46,11 @@ class Groups(Coordinates):
         return int(sizes[-self.size :].sum())
 
     @property
+    def independent(self) -> bool:  # type: ignore[override]
+        """Whether groups are single coordinates."""
+        return self.degrees_of_freedom == self.size
+
+    @property
     def look(self) -> float:
         """Some for each coordinate of the groups, and some to tell which groups these are."""
         n = len(self.groups)
@@ -56,10 +61,6 @@ class Groups(Coordinates):
     def waves(self) -> bool:  # type: ignore[override]
         """Whether groups are so small that waves need fewer rows to locate their coordinates."""
         return 2 * self.degrees_of_freedom + 5 < self.look
-
-    def contains(self, z: Vector) -> bool:
-        """Tell whether at most ``size`` groups are touched; bounds are kept by `to_x`."""
-        return self.count(np.flatnonzero(z)) <= self.size
 
     def rows(self, key: Key, free: Indices) -> Rows:
         """Return rows of signs over some of the coordinates, whatever their order."""

@@ -18,7 +18,7 @@ class Tree(Connected):
     forest: Forest
 
     @cached_property
-    def roots(self) -> Sequence[int]:  # type: ignore[override]
+    def roots(self) -> Sequence[int]:
         """The coordinates that nothing is above."""
         return [i for i, parent in enumerate(self.forest.parent) if parent < 0]
 
