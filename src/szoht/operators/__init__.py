@@ -2,6 +2,7 @@
 
 from szoht.core.operator import Operator
 from szoht.operators.box import Box
+from szoht.operators.graph_sparse import GraphSparse
 from szoht.operators.group_sparse import GroupSparse
 from szoht.operators.identity import Identity
 from szoht.operators.l1 import L1Ball, SoftThreshold
@@ -13,6 +14,7 @@ from szoht.operators.tree_sparse import TreeSparse
 
 __all__ = [
     "Box",
+    "GraphSparse",
     "GroupSparse",
     "Identity",
     "L1Ball",

@@ -7,7 +7,7 @@ import numpy as np
 from szoht.errors import ParameterError
 from szoht.types import Indices, Vector
 
-__all__ = ["Forest"]
+__all__ = ["Forest", "heaviest_subtree"]
 
 
 class Forest:
@@ -93,3 +93,62 @@ class Forest:
                 found.add(node)
                 node = self.parent[node]
         return np.array(sorted(found), dtype=np.intp)
+
+
+def heaviest_subtree(edges: Indices, weights: Vector, size: int) -> Indices:
+    """Return the nodes of the heaviest subtree of a tree with at most ``size`` nodes.
+
+    It contains the centroid, and is then found by `Forest.best`, or is in one of the parts, of at
+    most half as many nodes, that are left without the centroid: O(d size log d), and less where
+    parts are too light. Nodes are 0, ..., d - 1; ``weights`` are not negative.
+
+    >>> path = np.array([[0, 1], [1, 2], [2, 3], [3, 4]])
+    >>> heaviest_subtree(path, np.array([3.0, 3.0, 0.0, 1.0, 4.0]), 2)
+    array([0, 1])
+    """
+    neighbors: list[list[int]] = [[] for _ in weights]
+    for one, other in edges.tolist():
+        neighbors[one].append(other)
+        neighbors[other].append(one)
+    best, most = np.array([int(np.argmax(weights))]), float(weights.max())
+    parts = [0]
+    outside = [False] * len(weights)
+    while parts:
+        order, above = _walk(parts.pop(), neighbors, outside)
+        heaviest = np.sort(weights[order])[::-1]
+        if heaviest[:size].sum() <= most:
+            continue
+        center = _centroid(order, above)
+        order, above = _walk(center, neighbors, outside)
+        place = {node: i for i, node in enumerate(order)}
+        parents = [place.get(node, -1) for node in above]
+        local = weights[order]
+        taken = Forest(parents).best(local, size)
+        if local[taken].sum() > most:
+            best, most = np.sort(np.array(order)[taken]), float(local[taken].sum())
+        outside[center] = True
+        parts.extend(node for node in neighbors[center] if not outside[node])
+    return best
+
+
+def _walk(
+    start: int, neighbors: list[list[int]], outside: list[bool]
+) -> tuple[list[int], list[int]]:
+    """Return the nodes of a tree from ``start`` on, and the one before each, -1 for the first."""
+    order, above = [start], [-1]
+    for node, before in zip(order, above, strict=False):
+        for other in neighbors[node]:
+            if other != before and not outside[other]:
+                order.append(other)
+                above.append(node)
+    return order, above
+
+
+def _centroid(order: list[int], above: list[int]) -> int:
+    """Return the node without which no part of a tree has more than half of its nodes."""
+    sizes = dict.fromkeys(order, 1)
+    for node, before in zip(reversed(order), reversed(above), strict=True):
+        if 2 * sizes[node] >= len(order):  # the first from below whose subtree is half of all
+            return node
+        sizes[before] += sizes[node]
+    return order[0]
