@@ -7,6 +7,7 @@ to choose from. Rows over all coordinates, measured before, tell when everything
 """
 
 import itertools
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -20,14 +21,27 @@ from szoht.types import Indices, Vector
 
 __all__ = ["sense_by_growth"]
 
-BLOCK = 12
-"""Candidates in a block: all 2^12 sets of them are compared."""
+BLOCK = 16
+"""Candidates in a block: all 2^16 sets of them are compared."""
 
-TOLERANCE, AMBIGUOUS = 3.0, 20.0
+TOLERANCE, AMBIGUOUS = 2.0, 10.0
 """Misses up to so many standard deviations are noise; up to so many times that, they may be."""
+
+UNEVEN = 0.3
+"""Share of the curvature along a row by which that of few coordinates differs from the mean."""
+
+LONGEST = 1e-5
+"""The longest differences."""
 
 EXPLAINED = 1e-3
 """Rows over all coordinates are explained up to this share."""
+
+SEEDS, MOST_APART = 1.5, 60
+"""Coordinates with a slope that are expected among those that are looked at first, and how many
+of these there are at most."""
+
+SPARE = 3
+"""Rows beyond the number of candidates after which a block is given up."""
 
 FIRST_DENSITY = 0.3
 """Share of the candidates that is expected to matter, before any is known."""
@@ -83,21 +97,37 @@ class _Growth:
         self.size = float(np.abs(self.rest).max())
 
     @property
-    def noise(self) -> float:
-        return TOLERANCE * self.sensing.slope_noise
-
-    @property
     def is_explained(self) -> bool:
-        return bool((np.abs(self.rest) <= EXPLAINED * self.size + self.noise).all())
+        return bool((np.abs(self.rest) <= EXPLAINED * self.size + TOLERANCE * self.sensing.slope_noise).all())
 
     def measure(self, block: Indices, rows: Vector) -> Steps[Vector]:
         """Measure along rows over the coordinates ``block``."""
         indices = np.broadcast_to(block, rows.shape)
         directions = ArrayDirections(d=self.structure.d, indices=indices, values=rows)
-        y = yield from self.sensing.slopes(directions)
+        base = yield from self.sensing.base_point()
+        step = self.step(block.size)
+        y = (yield from self.sensing.context.differences(base, directions, step)) / step
         self.failed |= not bool(np.isfinite(y).all())
-        curved = self.sensing.noise.curvature * self.sensing.step / self.structure.free.size
-        return np.asarray(np.nan_to_num(y - curved * (rows**2).sum(axis=1)))
+        return np.asarray(np.nan_to_num(y - step * self.bend * (rows**2).sum(axis=1)))
+
+    @property
+    def bend(self) -> float:
+        """What curvature adds to a difference along an axis, per length."""
+        return self.sensing.noise.curvature / self.structure.free.size
+
+    def step(self, n: int) -> float:
+        """Return the length of differences along n coordinates that errs least."""
+        sensing = self.sensing
+        if self.structure.bounded or self.bend == 0:
+            return sensing.step
+        balanced = math.sqrt(3 * sensing.rounding / (UNEVEN * abs(self.bend) * n))
+        return min(max(balanced, sensing.step), LONGEST)
+
+    def noise(self, n: int) -> float:
+        """Return what slopes along n coordinates may be off."""
+        step = self.step(n)
+        rounding = 3 * self.sensing.rounding / step
+        return TOLERANCE * (rounding + UNEVEN * abs(self.bend) * n * step)
 
     def random_rows(self, count: int, n: int) -> Vector:
         """Return rows of which no two columns are alike, however few they are."""
@@ -111,7 +141,7 @@ class _Growth:
             return
         (first,) = yield from self.measure(support, self.random_rows(1, support.size))
         slopes = np.zeros(support.size)
-        if abs(first) > self.noise:
+        if abs(first) > self.noise(support.size):
             slopes = yield from self.measure(support, np.eye(support.size))
         self.close(support, slopes)
 
@@ -145,29 +175,53 @@ class _Growth:
         return np.array(found[:BLOCK], dtype=np.intp)
 
     def measure_block(self, block: Indices) -> Steps[None]:
-        """Measure along rows over a block until only one set of candidates explains them."""
-        sets = self.connected_sets(block)
+        """Find out which candidates of a block have a slope, all of them if need be."""
         share = (len(self.slopes) + 1) / (self.tested + 1 / FIRST_DENSITY)
-        first = max(1, min(round(share * block.size) - 1, block.size))
+        first = max(1, round(0.5 * share * block.size))  # a set with fewer would be seen too late
+        yield from self.decide(block, self.connected_sets(block), first)
+        self.tested += block.size
+
+    def find_seed(self) -> Steps[bool]:
+        """Find coordinates with a slope anywhere; False if there may be no further ones.
+
+        Of random coordinates, so many that few are expected to have a slope, any few may.
+        """
+        if self.seeds == self.structure.parts:
+            return False
+        self.seeds += 1
+        known, share = len(self.slopes), SEEDS / self.structure.size
+        while len(self.slopes) == known and not self.closed.all():
+            rest = np.flatnonzero(~self.closed)
+            count = min(max(1, round(share * rest.size)), MOST_APART)
+            block = self.generator.choice(rest, min(count, rest.size), replace=False)
+            decided = yield from self.decide(block, _small_sets(block.size))
+            share *= 2.0 if decided else 0.5
+        return len(self.slopes) > known
+
+    def decide(self, block: Indices, sets: Vector, first: int = 1) -> Steps[bool]:
+        """Measure along rows over a block until only one of some sets explains them.
+
+        A set with n coordinates takes n + 1 rows. False if none of the sets does.
+        """
         rows, y = np.empty((0, block.size)), np.empty(0)
-        size, rivals = 0, np.empty((0, block.size), dtype=bool)
-        while y.size < block.size + 3:
-            more = self.random_rows(first if not y.size else 1, block.size)
+        sizes = sets.sum(axis=1)
+        size, rivals = 0, sets[:0]
+        while len(rivals) != 1:
+            if size > sizes.max() or y.size > block.size + SPARE:
+                return False
+            more = self.random_rows(1 if y.size else first, block.size)
             rows, y = np.vstack([rows, more]), np.append(y, (yield from self.measure(block, more)))
-            if len(rivals):  # several sets explained all rows but the new one
-                rivals = self.explaining(rivals, rows, y)
+            rivals = self.explaining(rivals, rows, y)  # those that explained all rows before
             while not len(rivals) and size < min(y.size, block.size):
-                rivals = self.explaining(sets[sets.sum(axis=1) == size], rows, y)
+                rivals = self.explaining(sets[sizes == size], rows, y)
                 size += 1
             if not len(rivals) and y.size >= block.size:
                 rivals = np.ones((1, block.size), dtype=bool)
-            if len(rivals) == 1:
-                break
         slopes = np.zeros(block.size)
         chosen = rivals[0]
         slopes[chosen] = np.linalg.lstsq(rows[:, chosen], y, rcond=None)[0]
-        self.tested += block.size
         self.close(block, slopes)
+        return True
 
     def explaining(self, sets: Vector, rows: Vector, y: Vector) -> Vector:
         """Return the sets of columns that explain ``y``, or nearly; all have the same size."""
@@ -177,8 +231,8 @@ class _Growth:
         columns = np.nonzero(sets)[1].reshape(len(sets), size)
         q, _ = np.linalg.qr(rows.T[columns].transpose(0, 2, 1))
         miss = y - np.einsum("nij,nj->ni", q, np.einsum("nij,i->nj", q, y))
-        error = np.abs(miss).max(axis=1)
-        return sets[error <= AMBIGUOUS * self.noise] if (error <= self.noise).any() else sets[:0]
+        error, noise = np.abs(miss).max(axis=1), self.noise(rows.shape[1])
+        return sets[error <= AMBIGUOUS * noise] if (error <= noise).any() else sets[:0]
 
     def connected_sets(self, block: Indices) -> Vector:
         """Return all sets of candidates that known coordinates lead to, as rows of a mask."""
@@ -203,24 +257,11 @@ class _Growth:
         whole = masks[reached == masks]
         return (whole[:, np.newaxis] >> np.arange(block.size) & 1).astype(bool)
 
-    def find_seed(self) -> Steps[bool]:
-        """Find one coordinate with a slope by halves; False if there may be no further one."""
-        if self.seeds == self.structure.parts:
-            return False
-        self.seeds += 1
-        weights = self.random_rows(1, self.structure.d)[0]
-        part = self.generator.permutation(np.flatnonzero(~self.closed))
-        while part.size > 1:
-            half, other = np.array_split(part, 2)
-            (y,) = yield from self.measure(half, weights[np.newaxis, half])
-            if abs(y) <= self.noise:
-                self.closed[half] = True
-                part = other
-                continue
-            part, row = half, np.zeros(self.structure.d)
-            row[half] = weights[half]
-            self.rows, self.rest = np.vstack([self.rows, row]), np.append(self.rest, y)
-        if not part.size:
-            return False
-        self.close(part, (yield from self.measure(part, np.ones((1, 1)))))
-        return not self.failed
+
+def _small_sets(n: int) -> Vector:
+    """Return all sets of at most three of n candidates, as rows of a mask."""
+    chosen = [c for size in range(4) for c in itertools.combinations(range(n), size)]
+    sets = np.zeros((len(chosen), n), dtype=bool)
+    for row, members in zip(sets, chosen, strict=True):
+        row[list(members)] = True
+    return sets

@@ -8,7 +8,6 @@ import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.records import Confidence, EvaluatedPoint, NoiseModel, Slopes, Steps
-from szoht.core.directions import Directions
 from szoht.estimators.sensing import (
     Measurements,
     Recovery,
@@ -110,15 +109,20 @@ class SensingRound:
         """Standard deviation of a measured slope: rounding, and curvature that is not common."""
         return 3 * self.rounding / self.step + 0.1 * abs(self.noise.curvature) * self.step
 
-    def slopes(self, rows: Directions) -> Steps[Vector]:
-        """Measure slopes along rows, from a base from which they stay inside the bounds."""
+    def base_point(self) -> Steps[EvaluatedPoint]:
+        """Return the point from which rows stay inside the bounds, measured once."""
         if self.base is None:
             z = self.structure.base(self.point.z, self.step)
             moved = z is not self.point.z and not np.array_equal(z, self.point.z)
             self.base = (
                 EvaluatedPoint(z, (yield from self.context.value(z))) if moved else self.point
             )
-        changes = yield from self.context.differences(self.base, rows, self.step)
+        return self.base
+
+    def slopes(self, rows: RowSlice) -> Steps[Vector]:
+        """Measure slopes along rows."""
+        base = yield from self.base_point()
+        changes = yield from self.context.differences(base, rows, self.step)
         return changes / self.step
 
     def more_signs(self, count: int) -> Steps[None]:
