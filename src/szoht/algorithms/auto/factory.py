@@ -5,6 +5,7 @@ from dataclasses import fields
 
 from szoht.algorithms.auto.handed_over import HandedOver
 from szoht.algorithms.auto.integers import AutoInteger
+from szoht.algorithms.auto.low_rank.solver import AutoLowRank
 from szoht.algorithms.auto.path import AutoPath
 from szoht.algorithms.auto.solver import Auto
 from szoht.algorithms.auto.structures import Structured
@@ -13,7 +14,7 @@ from szoht.algorithms.szoht import szoht
 from szoht.core.algorithm import Algorithm
 from szoht.core.validation import check_real
 from szoht.errors import CapabilityError
-from szoht.operators import Operator, Sparse, SparseBox
+from szoht.operators import LowRank, Operator, Sparse, SparseBox
 from szoht.samplers import Full, Sampler, Seeds
 from szoht.types import Vector
 
@@ -109,6 +110,10 @@ def auto(
     if k is None and constraint is None:
         return AutoPath(seeded=seeded, max_queries=max_queries, has_units=has_units, effort=effort)
     operator = pick_operator(k, constraint)
+    if isinstance(operator, LowRank):
+        return AutoLowRank(
+            operator=operator, seeded=seeded, max_queries=max_queries, effort=effort
+        )
     if isinstance(operator, Structured):
         return Auto(
             operator=operator,
