@@ -71,6 +71,27 @@ def test_fresh_noise_is_averaged_out(size, goal):
     assert "standard error" in str(result)
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_ten_coordinates_are_enough_for_a_search_under_noise(seed):
+    """Few coordinates mean few probes: too few for a recovery unless more are asked for."""
+    rng = np.random.default_rng(seed)
+    target = np.zeros(10)
+    target[rng.choice(10, 4, replace=False)] = rng.uniform(1, 2, 4)
+
+    def f(x):
+        return float(((x - target) ** 2).sum())
+
+    f0, noise = f(np.zeros(10)), np.random.default_rng(seed + 50)
+    result = minimize(
+        lambda x: f(x) + 0.02 * f0 * noise.standard_normal(),
+        np.zeros(10),
+        k=4,
+        max_queries=1000,
+        rng=seed,
+    )
+    assert f(result.x) < 0.01 * f0
+
+
 def test_the_answer_is_not_the_luckiest_draw():
     rng = np.random.default_rng(2)
     seen = []
