@@ -111,9 +111,7 @@ def auto(
         return AutoPath(seeded=seeded, max_queries=max_queries, has_units=has_units, effort=effort)
     operator = pick_operator(k, constraint)
     if isinstance(operator, LowRank):
-        return AutoLowRank(
-            operator=operator, seeded=seeded, max_queries=max_queries, effort=effort
-        )
+        return AutoLowRank(operator=operator, seeded=seeded, max_queries=max_queries, effort=effort)
     if isinstance(operator, Structured):
         return Auto(
             operator=operator,

@@ -42,7 +42,7 @@ def model_pursuit(
     common = measurements.common[:used, np.newaxis]
     most = max(1, min(most, int(UNKNOWNS * used)))
     weights = np.zeros(y.size)
-    support, slopes = np.empty(0, dtype=np.intp), np.empty(0)
+    support, slopes = np.empty(0, dtype=np.intp), np.asarray(np.empty(0))
     residual = measurements.centered[:used]
     enough = max(RESIDUAL * float(np.linalg.norm(residual)), noise * math.sqrt(used))
     for step in range(1, PASSES + 1):
@@ -55,7 +55,7 @@ def model_pursuit(
         support = best(worth, wanted)
         columns = np.column_stack([common, measurements.columns(support)[:used]])
         fit = np.linalg.lstsq(columns, y[:used], rcond=None)[0]
-        residual, slopes = y[:used] - columns @ fit, fit[1:]
+        residual, slopes = y[:used] - columns @ fit, np.asarray(fit[1:])
     if support.size > size:
         worth = np.zeros(measurements.shape[1])
         worth[support] = slopes**2

@@ -9,7 +9,12 @@ import numpy as np
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.low_rank.tangent import OuterProducts, TangentSpace, truncated
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
-from szoht.algorithms.auto.restricted.bfgs import MAX_STEP_GROWTH, MAX_TRIALS, parabola
+from szoht.algorithms.auto.restricted.bfgs import (
+    MAX_STEP_GROWTH,
+    MAX_TRIALS,
+    MAX_UNITS,
+    parabola,
+)
 from szoht.algorithms.auto.restricted.goal import ARMIJO
 from szoht.types import Vector
 
@@ -46,6 +51,10 @@ class Manifold:
     def matrix(self, point: EvaluatedPoint) -> Vector:
         """Return a point as a matrix."""
         return point.z.reshape(self.shape)
+
+    def first_length(self, point: EvaluatedPoint) -> float:
+        """Return how far an entry may move before anything is known of the curvature."""
+        return max(1.0, float(np.abs(point.z).max()))
 
     def rank(self, point: EvaluatedPoint) -> int:
         """Return how many singular values are not negligible."""
@@ -110,7 +119,7 @@ class Manifold:
         here, size = self.matrix(point), float(np.abs(gradient).max())
         if not size > 0:
             return point
-        unit = max(1.0, float(np.abs(here).max())) / size
+        unit = self.first_length(point) / size
 
         def at(length: float) -> Vector:
             left, values, right = truncated(here - length * unit * gradient, self.r)
@@ -142,17 +151,15 @@ class Manifold:
         self,
         point: EvaluatedPoint,
         *,
-        before: tuple[EvaluatedPoint, Vector] | None = None,
         steps: int = 60,
         accuracy: float = 1e-7,
     ) -> Steps[EvaluatedPoint]:
         """Run quasi-Newton in tangent spaces, the pairs it remembers carried along by projection.
 
-        ``before`` is a point and the gradient there, for the first pair. Vandereycken (2013),
-        Low-rank matrix completion by Riemannian optimization, for the geometry.
+        For the geometry see Vandereycken (2013), Low-rank matrix completion by Riemannian
+        optimization.
         """
-        before = None
-        before = None
+        before: tuple[EvaluatedPoint, Vector] | None = None
         pairs: list[tuple[Vector, Vector]] = []
         central, first = False, math.nan
         for _ in range(steps):
@@ -170,7 +177,7 @@ class Manifold:
             pairs = [(space.project(s), space.project(y)) for s, y in pairs[-MEMORY:]]
             direction = -_quasi_newton(gradient, pairs)
             if not pairs:
-                direction *= max(1.0, float(np.abs(space.matrix).max())) / float(np.abs(direction).max())
+                direction *= self.first_length(point) / float(np.abs(direction).max())
             slope = float((direction * gradient).sum())
 
             def at(length: float, space: TangentSpace = space, step: Vector = direction) -> Vector:
@@ -179,7 +186,7 @@ class Manifold:
             moved, _ = yield from self.search_line(point, at, slope)
             stalled = not point.value - moved.value > STALLED * abs(point.value)
             before, point = (point, gradient), moved
-            if stalled and central:
+            if (stalled and central) or np.abs(point.z).max() > MAX_UNITS:
                 break
             if stalled:
                 central, before = True, None

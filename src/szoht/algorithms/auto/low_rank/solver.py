@@ -11,6 +11,7 @@ from szoht.algorithms.auto.low_rank.tangent import TangentSpace, truncated
 from szoht.algorithms.auto.noise import estimate_noise
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
+from szoht.algorithms.auto.restricted.bfgs import MAX_UNITS
 from szoht.algorithms.auto.structures.coordinates import Coordinates
 from szoht.algorithms.auto.units import find_units
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
@@ -86,7 +87,10 @@ class AutoLowRank(GeneratorAlgorithm):
     def _hand_over(self, search: SearchContext) -> Steps[None]:
         """Go on with `szoht`, whose steps need no exact slopes."""
         outer = search.outer
-        search.explain("values err: the run is handed to `szoht` with its line search.")
+        search.explain(
+            "`auto` serves LowRank itself only where values are exact: the run is handed to "
+            "`szoht` with its line search."
+        )
         sampler = Seeds() if self.seeded else Full()
         other = szoht(constraint=self.operator, sampler=sampler, d=outer.x.size)
         state = other.init(outer.x, seed=outer.seed, n_samples=outer.n_samples)
@@ -103,6 +107,9 @@ def _solve(manifold: Manifold, start: EvaluatedPoint) -> Steps[None]:
     point = yield from _descend(manifold, start)
     failed = agreeing = 0
     while failed <= RESTARTS or math.isinf(context.effort):
+        if np.abs(point.z).max() > MAX_UNITS:
+            context.outer.ending = Ending.UNBOUNDED
+            return
         elsewhere = yield from (_perturbed if failed else _exchanged)(manifold, point)
         found = yield from _descend(manifold, elsewhere)
         fall, gain = elsewhere.value - point.value, point.value - found.value
@@ -119,15 +126,14 @@ def _solve(manifold: Manifold, start: EvaluatedPoint) -> Steps[None]:
 
 def _descend(manifold: Manifold, point: EvaluatedPoint) -> Steps[EvaluatedPoint]:
     """Let parts of rank one join where more may, and solve on the manifold."""
-    before = None
     if manifold.rank(point) < manifold.r:
         gradient = yield from manifold.sense(point)
-        before, moved = (point, gradient), (yield from manifold.descend_along(point, gradient))
+        moved = yield from manifold.descend_along(point, gradient)
         if moved is point:
             return point
         point = moved
         manifold.context.accept(point)
-    solved = yield from manifold.minimize(point, before=before)
+    solved = yield from manifold.minimize(point)
     manifold.context.explain(f"on the manifold f fell to {solved.value:.6g}.")
     return solved
 

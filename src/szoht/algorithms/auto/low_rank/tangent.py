@@ -15,7 +15,7 @@ __all__ = ["OuterProducts", "TangentSpace", "truncated"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OuterProducts:
-    """The directions ``left[i] right[i]'``, flattened row after row; none is made before its turn."""
+    """The directions ``left[i] right[i]'``, flattened, each made when it is its turn."""
 
     left: Vector
     right: Vector
@@ -90,8 +90,9 @@ class TangentSpace:
     def probes(self) -> OuterProducts:
         """Return a basis of the tangent space, of products of rank one."""
         p, q = self.matrix.shape
-        left = np.vstack([np.tile(np.eye(p), (self.r, 1)), np.repeat(self.columns.T, q - self.r, 0)])
-        right = np.vstack([np.repeat(self.rows.T, p, 0), np.tile(self._other_rows.T, (self.r, 1))])
+        r, columns, rows = self.r, self.columns.T, self.rows.T
+        left = np.vstack([np.tile(np.eye(p), (r, 1)), np.repeat(columns, q - r, 0)])
+        right = np.vstack([np.repeat(rows, p, 0), np.tile(self._other_rows.T, (r, 1))])
         return OuterProducts(left=left, right=right)
 
     def gradient(self, slopes: Vector) -> Vector:

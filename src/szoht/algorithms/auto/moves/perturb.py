@@ -39,6 +39,8 @@ class PerturbSupport:
         if not structure.fits(support):  # what is lost or new connects others, or does not connect
             support = _fitting(structure, support, lost, generator)
             z = structure.without(z, np.setdiff1d(structure.free, support))
+            if not np.isin(np.flatnonzero(z), support).all():
+                return Solution(state.point, state.curvature)
         start = EvaluatedPoint(z, (yield from context.value(z)))
         if math.isnan(start.value):
             return Solution(state.point, state.curvature)

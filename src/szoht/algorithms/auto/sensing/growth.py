@@ -6,14 +6,19 @@ other, explains all rows: one row more than it has coordinates, since few connec
 to choose from. Rows over all coordinates, measured before, tell when everything is found.
 """
 
-import itertools
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
 from szoht.algorithms.auto.records import Confidence, Slopes, Steps
+from szoht.algorithms.auto.sensing.blocks import (
+    Sets,
+    connected_sets,
+    explaining_sets,
+    small_sets,
+)
 from szoht.algorithms.auto.sensing.round import SensingRound
 from szoht.algorithms.auto.structures.connected import Connected
 from szoht.core.directions import ArrayDirections
@@ -22,10 +27,21 @@ from szoht.types import Indices, Vector
 __all__ = ["sense_by_growth"]
 
 BLOCK = 16
-"""Candidates in a block: all 2^16 sets of them are compared."""
+"""Candidates in a block: all 2^16 sets of them, but for those that are not connected, compete."""
 
-TOLERANCE, AMBIGUOUS = 2.0, 10.0
-"""Misses up to so many standard deviations are noise; up to so many times that, they may be."""
+SEEDS, MOST_SEEDS, MOST_APART = 1.5, 3, 60
+"""Coordinates with a slope that are expected among those that are looked at first, how many are
+found at most, and among how many."""
+
+SPARE = 3
+"""Rows beyond the number of candidates after which a block is given up."""
+
+FIRST_SHARE, AT_ONCE = 0.3, 0.5
+"""Share of the candidates that is expected to matter before any is known, and how many rows are
+measured at once for each that is expected: more would be too many for some blocks."""
+
+TOLERANCE = 2.0
+"""Misses up to so many standard deviations are noise."""
 
 UNEVEN = 0.3
 """Share of the curvature along a row by which that of few coordinates differs from the mean."""
@@ -35,16 +51,6 @@ LONGEST = 1e-5
 
 EXPLAINED = 1e-3
 """Rows over all coordinates are explained up to this share."""
-
-SEEDS, MOST_APART = 1.5, 60
-"""Coordinates with a slope that are expected among those that are looked at first, and how many
-of these there are at most."""
-
-SPARE = 3
-"""Rows beyond the number of candidates after which a block is given up."""
-
-FIRST_DENSITY = 0.3
-"""Share of the candidates that is expected to matter, before any is known."""
 
 
 def sense_by_growth(sensing: SensingRound, structure: Connected) -> Steps[Slopes | None]:
@@ -57,17 +63,16 @@ def sense_by_growth(sensing: SensingRound, structure: Connected) -> Steps[Slopes
         block = growth.next_block()
         if block.size:
             yield from growth.measure_block(block)
-        elif not (yield from growth.find_seed()):
+        elif not (yield from growth.find_seeds()):
             return None
     values = np.zeros(structure.d)
-    for i, slope in growth.slopes.items():
-        values[i] = slope
+    values[list(growth.slopes)] = list(growth.slopes.values())
     found = structure.whole(np.flatnonzero(values))
     if found.size > structure.size:
         found = structure.best(values**2, structure.size)
     sensing.context.explain(
-        f"{sensing.cost} queries: slopes of {np.count_nonzero(values)} coordinates, found from "
-        "one to the next."
+        f"{sensing.cost} queries: slopes of {len(growth.slopes)} coordinates, found from one to "
+        "the next."
     )
     order = np.argsort(-np.abs(values[found]), kind="stable")
     return Slopes(values, found[order], Confidence.RECOVERED, sensing.cost)
@@ -75,7 +80,10 @@ def sense_by_growth(sensing: SensingRound, structure: Connected) -> Steps[Slopes
 
 @dataclass
 class _Growth:
-    """Slopes so far, by coordinate; ``closed`` are coordinates that are known, or have none."""
+    """The slopes found so far, by coordinate, and what rows over many coordinates leave to explain.
+
+    ``closed`` are the coordinates whose slopes are known, zero ones included.
+    """
 
     sensing: SensingRound
     structure: Connected
@@ -85,27 +93,117 @@ class _Growth:
     seeds: int = 0
 
     def __post_init__(self) -> None:
-        self.closed = np.ones(self.structure.d, dtype=bool)
-        self.closed[self.structure.free] = False
-        self.generator = self.sensing.context.generator()
-        measured = self.sensing.measured
-        everything = np.arange(self.structure.d)
-        curved = self.sensing.noise.curvature * self.sensing.step
-        # what is left of rows over many coordinates, and those rows
-        self.rows = measured.columns(everything)
-        self.rest = measured.slopes - curved
-        self.size = float(np.abs(self.rest).max())
+        structure, sensing = self.structure, self.sensing
+        self.closed = np.ones(structure.d, dtype=bool)
+        self.closed[structure.free] = False
+        self.generator = sensing.context.generator()
+        self.rows = sensing.measured.columns(np.arange(structure.d))
+        self.rest = sensing.measured.slopes - sensing.noise.curvature * sensing.step
+        self.enough = EXPLAINED * float(np.abs(self.rest).max()) + TOLERANCE * sensing.slope_noise
 
     @property
     def is_explained(self) -> bool:
-        return bool((np.abs(self.rest) <= EXPLAINED * self.size + TOLERANCE * self.sensing.slope_noise).all())
+        """Whether nothing is left to explain."""
+        return bool((np.abs(self.rest) <= self.enough).all())
+
+    @property
+    def inside(self) -> list[int]:
+        """The coordinates that others may be next to."""
+        return [*self.sensing.support.tolist(), *self.slopes]
+
+    def measure_support(self) -> Steps[None]:
+        """Measure the slopes on the support, unless one row says that they vanish."""
+        support = self.sensing.support
+        if not support.size:
+            return
+        (first,) = yield from self.measure(support, self.random_rows(1, support.size))
+        slopes = np.zeros(support.size)
+        if abs(first) > self.noise(support.size):
+            slopes = yield from self.measure(support, np.eye(support.size))
+        self.close(support, slopes)
+
+    def next_block(self) -> Indices:
+        """Return candidates, those next to known coordinates first, then those behind them."""
+        found = [i for i in self.structure.roots if not self.closed[i]]
+        seen = set(found)
+        for node in chain(self.inside, found):  # which grows
+            if len(found) >= BLOCK:
+                break
+            new = [j for j in self.structure.neighbors(node) if not (self.closed[j] or j in seen)]
+            found += new
+            seen.update(new)
+        return np.array(found[:BLOCK], dtype=np.intp)
+
+    def measure_block(self, block: Indices) -> Steps[None]:
+        """Find out which candidates of a block have a slope, all of them if need be."""
+        neighbors = self.structure.neighbors
+        start = chain(self.structure.roots, *(neighbors(node) for node in self.inside))
+        share = (len(self.slopes) + 1) / (self.tested + 1 / FIRST_SHARE)
+        first = max(1, round(AT_ONCE * share * block.size))
+        sets = connected_sets(block, start, neighbors)
+        self.failed |= not (yield from self.decide(block, sets, first))
+        self.tested += block.size
+
+    def find_seeds(self) -> Steps[bool]:
+        """Find coordinates with a slope anywhere; False if there may be no further ones.
+
+        Few of some random coordinates are expected to have a slope; any few of them may.
+        """
+        if self.seeds == self.structure.parts:
+            return False
+        self.seeds += 1
+        known, share = len(self.slopes), SEEDS / self.structure.size
+        while len(self.slopes) == known and not (self.closed.all() or self.failed):
+            rest = np.flatnonzero(~self.closed)
+            count = min(max(1, round(share * rest.size)), MOST_APART, rest.size)
+            block = self.generator.choice(rest, count, replace=False)
+            decided = yield from self.decide(block, small_sets(count, MOST_SEEDS))
+            share *= 2.0 if decided else 0.5
+        return len(self.slopes) > known
+
+    def decide(self, block: Indices, sets: Sets, first: int = 1) -> Steps[bool]:
+        """Measure along rows over a block until only one of some sets explains them.
+
+        A set of n coordinates takes n + 1 rows. False if none of the sets does; all candidates
+        have a slope if there are as many rows.
+        """
+        rows, y, noise = np.empty((0, block.size)), np.empty(0), self.noise(block.size)
+        sizes = sets.sum(axis=1)
+        size, rivals = 0, sets[:0]
+        while len(rivals) != 1:
+            if y.size > block.size + SPARE or (size > sizes.max() and not len(rivals)):
+                return False
+            more = self.random_rows(1 if y.size else first, block.size)
+            rows, y = np.vstack([rows, more]), np.append(y, (yield from self.measure(block, more)))
+            rivals = explaining_sets(rivals, rows, y, noise)  # of those that did before
+            while not len(rivals) and size < min(y.size, block.size):
+                rivals = explaining_sets(sets[sizes == size], rows, y, noise)
+                size += 1
+            if not len(rivals) and y.size >= block.size:
+                rivals = np.ones((1, block.size), dtype=bool)
+        chosen = rivals[0]
+        slopes = np.zeros(block.size)
+        slopes[chosen] = np.linalg.lstsq(rows[:, chosen], y, rcond=None)[0]
+        self.close(block, slopes)
+        return True
+
+    def close(self, coordinates: Indices, slopes: Vector) -> None:
+        """Take these slopes as known."""
+        self.closed[coordinates] = True
+        self.rest = self.rest - self.rows[:, coordinates] @ slopes
+        found = np.flatnonzero(slopes)
+        self.slopes.update(zip(coordinates[found].tolist(), slopes[found].tolist(), strict=True))
+
+    def random_rows(self, count: int, n: int) -> Vector:
+        """Return rows of which no two columns are alike, however few they are."""
+        signs = self.generator.choice(np.array([-1.0, 1.0]), (count, n))
+        return np.asarray(signs * self.generator.uniform(0.5, 1.0, (count, n)))
 
     def measure(self, block: Indices, rows: Vector) -> Steps[Vector]:
-        """Measure along rows over the coordinates ``block``."""
+        """Measure slopes along rows over the coordinates ``block``."""
         indices = np.broadcast_to(block, rows.shape)
         directions = ArrayDirections(d=self.structure.d, indices=indices, values=rows)
-        base = yield from self.sensing.base_point()
-        step = self.step(block.size)
+        base, step = (yield from self.sensing.base_point()), self.step(block.size)
         y = (yield from self.sensing.context.differences(base, directions, step)) / step
         self.failed |= not bool(np.isfinite(y).all())
         return np.asarray(np.nan_to_num(y - step * self.bend * (rows**2).sum(axis=1)))
@@ -128,140 +226,3 @@ class _Growth:
         step = self.step(n)
         rounding = 3 * self.sensing.rounding / step
         return TOLERANCE * (rounding + UNEVEN * abs(self.bend) * n * step)
-
-    def random_rows(self, count: int, n: int) -> Vector:
-        """Return rows of which no two columns are alike, however few they are."""
-        signs = self.generator.choice(np.array([-1.0, 1.0]), (count, n))
-        return np.asarray(signs * self.generator.uniform(0.5, 1.0, (count, n)))
-
-    def measure_support(self) -> Steps[None]:
-        """Measure the slopes on the support, unless one row says that they vanish."""
-        support = self.sensing.support
-        if not support.size:
-            return
-        (first,) = yield from self.measure(support, self.random_rows(1, support.size))
-        slopes = np.zeros(support.size)
-        if abs(first) > self.noise(support.size):
-            slopes = yield from self.measure(support, np.eye(support.size))
-        self.close(support, slopes)
-
-    def close(self, coordinates: Indices, slopes: Vector) -> None:
-        """Take these slopes as known, zero ones included."""
-        self.closed[coordinates] = True
-        self.rest = self.rest - self.rows[:, coordinates] @ slopes
-        for i, slope in zip(coordinates.tolist(), slopes.tolist(), strict=True):
-            if slope:
-                self.slopes[i] = slope
-
-    @property
-    def inside(self) -> list[int]:
-        """The coordinates that others may be next to."""
-        return [*self.sensing.support.tolist(), *self.slopes]
-
-    def open_neighbors(self, node: int) -> list[int]:
-        """Return the coordinates next to one of which nothing is known."""
-        return [j for j in self.structure.neighbors(node) if not self.closed[j]]
-
-    def next_block(self) -> Indices:
-        """Return candidates, those next to known coordinates first, then those behind them."""
-        found = [i for i in self.structure.roots if not self.closed[i]]
-        seen = set(found)
-        for node in itertools.chain(self.inside, found):  # which grows
-            if len(found) >= BLOCK:
-                break
-            new = [j for j in self.open_neighbors(node) if j not in seen]
-            found += new
-            seen.update(new)
-        return np.array(found[:BLOCK], dtype=np.intp)
-
-    def measure_block(self, block: Indices) -> Steps[None]:
-        """Find out which candidates of a block have a slope, all of them if need be."""
-        share = (len(self.slopes) + 1) / (self.tested + 1 / FIRST_DENSITY)
-        first = max(1, round(0.5 * share * block.size))  # a set with fewer would be seen too late
-        yield from self.decide(block, self.connected_sets(block), first)
-        self.tested += block.size
-
-    def find_seed(self) -> Steps[bool]:
-        """Find coordinates with a slope anywhere; False if there may be no further ones.
-
-        Of random coordinates, so many that few are expected to have a slope, any few may.
-        """
-        if self.seeds == self.structure.parts:
-            return False
-        self.seeds += 1
-        known, share = len(self.slopes), SEEDS / self.structure.size
-        while len(self.slopes) == known and not self.closed.all():
-            rest = np.flatnonzero(~self.closed)
-            count = min(max(1, round(share * rest.size)), MOST_APART)
-            block = self.generator.choice(rest, min(count, rest.size), replace=False)
-            decided = yield from self.decide(block, _small_sets(block.size))
-            share *= 2.0 if decided else 0.5
-        return len(self.slopes) > known
-
-    def decide(self, block: Indices, sets: Vector, first: int = 1) -> Steps[bool]:
-        """Measure along rows over a block until only one of some sets explains them.
-
-        A set with n coordinates takes n + 1 rows. False if none of the sets does.
-        """
-        rows, y = np.empty((0, block.size)), np.empty(0)
-        sizes = sets.sum(axis=1)
-        size, rivals = 0, sets[:0]
-        while len(rivals) != 1:
-            if size > sizes.max() or y.size > block.size + SPARE:
-                return False
-            more = self.random_rows(1 if y.size else first, block.size)
-            rows, y = np.vstack([rows, more]), np.append(y, (yield from self.measure(block, more)))
-            rivals = self.explaining(rivals, rows, y)  # those that explained all rows before
-            while not len(rivals) and size < min(y.size, block.size):
-                rivals = self.explaining(sets[sizes == size], rows, y)
-                size += 1
-            if not len(rivals) and y.size >= block.size:
-                rivals = np.ones((1, block.size), dtype=bool)
-        slopes = np.zeros(block.size)
-        chosen = rivals[0]
-        slopes[chosen] = np.linalg.lstsq(rows[:, chosen], y, rcond=None)[0]
-        self.close(block, slopes)
-        return True
-
-    def explaining(self, sets: Vector, rows: Vector, y: Vector) -> Vector:
-        """Return the sets of columns that explain ``y``, or nearly; all have the same size."""
-        if not len(sets):
-            return sets
-        size = int(sets[0].sum())
-        columns = np.nonzero(sets)[1].reshape(len(sets), size)
-        q, _ = np.linalg.qr(rows.T[columns].transpose(0, 2, 1))
-        miss = y - np.einsum("nij,nj->ni", q, np.einsum("nij,i->nj", q, y))
-        error, noise = np.abs(miss).max(axis=1), self.noise(rows.shape[1])
-        return sets[error <= AMBIGUOUS * noise] if (error <= noise).any() else sets[:0]
-
-    def connected_sets(self, block: Indices) -> Vector:
-        """Return all sets of candidates that known coordinates lead to, as rows of a mask."""
-        place = {int(node): i for i, node in enumerate(block)}
-
-        def bits(nodes: Iterable[int]) -> int:
-            return sum(1 << place[j] for j in nodes if j in place)
-
-        start = bits(self.structure.roots)
-        for node in self.inside:
-            start |= bits(self.structure.neighbors(node))
-        leads = [bits(self.structure.neighbors(int(node))) for node in block]
-        masks = np.arange(1 << block.size)
-        reached = masks & start
-        for _ in range(block.size):
-            more = reached.copy()
-            for i, to in enumerate(leads):
-                more |= np.where(reached >> i & 1, masks & to, 0)
-            if np.array_equal(more, reached):
-                break
-            reached = more
-        whole = masks[reached == masks]
-        return (whole[:, np.newaxis] >> np.arange(block.size) & 1).astype(bool)
-
-
-def _small_sets(n: int) -> Vector:
-    """Return all sets of at most three of n candidates, as rows of a mask."""
-    chosen = [c for size in range(4) for c in itertools.combinations(range(n), size)]
-    sets = np.zeros((len(chosen), n), dtype=bool)
-    for row, members in zip(sets, chosen, strict=True):
-        row[list(members)] = True
-    return sets

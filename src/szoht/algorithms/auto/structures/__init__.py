@@ -10,7 +10,15 @@ from szoht.algorithms.auto.structures.simplex import Simplex
 from szoht.algorithms.auto.structures.tree import Tree
 from szoht.operators import GraphSparse, GroupSparse, Sparse, SparseBox, SparseSimplex, TreeSparse
 
-__all__ = ["ConnectedInGraph", "Coordinates", "Groups", "Simplex", "Structured", "Tree", "structure_of"]
+__all__ = [
+    "ConnectedInGraph",
+    "Coordinates",
+    "Groups",
+    "Simplex",
+    "Structured",
+    "Tree",
+    "structure_of",
+]
 
 Structured: TypeAlias = Sparse | SparseBox | GroupSparse | SparseSimplex | TreeSparse | GraphSparse
 """The constraints that are structures."""

@@ -34,43 +34,40 @@ class ConnectedInGraph(Connected):
     def contains(self, z: Vector) -> bool:
         """Tell whether the non-zeros are not too many, and connected; bounds are kept by `to_x`."""
         support = np.flatnonzero(z)
-        return support.size <= self.size and self._components(support).size <= self.parts
+        labels = self.operator.graph(self.d).components(support)
+        return support.size <= self.size and labels.max(initial=-1) < self.parts
 
     def whole(self, coordinates: Indices) -> Indices:
         """Return these and others that connect them, along shortest ways from one to the next."""
-        inside = set(coordinates.tolist())
-        while (starts := self._components(np.array(sorted(inside), dtype=np.intp))).size > self.parts:
-            way = self._way(inside, int(starts[-1]))
+        nodes = np.unique(coordinates)
+        while (labels := self.operator.graph(self.d).components(nodes)).max(
+            initial=-1
+        ) >= self.parts:
+            way = self._way(nodes[labels == labels.max()].tolist(), set(nodes.tolist()))
             if not way:  # there is none
                 break
-            inside.update(way)
-        return np.array(sorted(inside), dtype=np.intp)
+            nodes = np.union1d(nodes, way)
+        return nodes
 
-    def _components(self, nodes: Indices) -> Indices:
-        """Return one node of each component of some nodes."""
-        labels = self.operator.graph(self.d).components(nodes)
-        return nodes[np.unique(labels, return_index=True)[1]] if nodes.size else nodes
-
-    def _way(self, inside: set[int], start: int) -> list[int]:
-        """Return a shortest way from the component of ``start`` to another one."""
-        before = {start: -1}
-        own, border = {start}, [start]
-        for node in border:  # the component itself
-            for other in self.neighbors(node):
-                if other in inside and other not in own:
-                    own.add(other)
-                    before[other] = -1
-                    border.append(other)
+    def _way(self, component: list[int], inside: set[int]) -> list[int]:
+        """Return what is on a shortest way from a component to others."""
+        before = dict.fromkeys(component, -1)
+        border = list(component)
         for node in border:  # which grows
             for other in self.neighbors(node):
                 if other in before:
                     continue
                 if other in inside:
-                    way = []
-                    while node >= 0 and node not in own:
-                        way.append(node)
-                        node = before[node]  # noqa: PLW2901
-                    return way
+                    return _back(before, node)
                 before[other] = node
                 border.append(other)
         return []
+
+
+def _back(before: dict[int, int], node: int) -> list[int]:
+    """Return the nodes on the way back from one to where it began, which is left out."""
+    way = []
+    while before[node] >= 0:
+        way.append(node)
+        node = before[node]
+    return way
