@@ -58,7 +58,8 @@ class LowRank:
         rows, columns = self.shape
         if rows * columns != d:
             raise ParameterError(
-                f"`shape` must have d entries; got {rows} x {columns} = {rows * columns} with d={d}."
+                f"`shape` must have d entries; got {rows} x {columns} = {rows * columns} with "
+                f"d={d}."
             )
 
     def prox(self, y: Vector, step: float) -> Vector:

@@ -1,12 +1,17 @@
 """Prize-collecting Steiner forests on graphs whose edges all cost one."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
+from scipy.sparse.csgraph import (
+    breadth_first_order,
+    connected_components,
+    dijkstra,
+    minimum_spanning_tree,
+)
 
 from szoht.types import Indices, Mask, Vector
 
@@ -14,6 +19,10 @@ __all__ = ["Graph"]
 
 TIGHT = 1e-9
 """An edge of which less than this is left is paid for."""
+
+
+HALF = 0.5
+"""When two neighbors meet that both grow from the start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +58,7 @@ class Graph:
         kept: Indices = self.edges[inside[self.edges[:, 0]] & inside[self.edges[:, 1]]]
         return kept
 
-    def components(self, nodes: Indices) -> Indices:
+    def labels(self, nodes: Indices) -> Indices:
         """Return to which component of the subgraph induced by ``nodes`` each of them belongs."""
         inside = np.zeros(self.d, dtype=bool)
         inside[nodes] = True
@@ -57,6 +66,35 @@ class Graph:
         labels = connected_components(self.matrix(edges, np.ones(len(edges))), directed=False)[1]
         numbers: Indices = np.unique(labels[nodes], return_inverse=True)[1]
         return numbers
+
+    def connect(self, nodes: Indices, size: int, components: int) -> Indices | None:
+        """Return ``nodes`` and others that connect them, ``size`` at most, or None if not found.
+
+        While there are too many components, the smallest is joined to the nearest other one.
+        """
+        while nodes.size <= size:
+            labels = self.labels(nodes)
+            counts = np.bincount(labels)
+            if counts.size <= components:
+                return nodes
+            start = labels == np.argmin(counts)
+            distances, above, _ = dijkstra(
+                self.matrix(self.edges, np.ones(len(self.edges))),
+                directed=False,
+                indices=nodes[start],
+                return_predecessors=True,
+                unweighted=True,
+                limit=size,
+                min_only=True,
+            )
+            node = int(nodes[~start][np.argmin(distances[nodes[~start]])])
+            if np.isinf(distances[node]):
+                return None
+            path = [node]
+            while above[path[-1]] >= 0:
+                path.append(int(above[path[-1]]))
+            nodes = np.union1d(nodes, path)
+        return None
 
     def steiner_forest(self, prizes: Vector, components: int) -> Indices:
         """Return nodes of at most ``components`` trees F with few edges and large prizes.
@@ -68,14 +106,13 @@ class Graph:
         sparsity, section 5), then the best part of each tree (strong pruning of Johnson, Minkoff
         and Phillips, 2000, for doubled prizes: no other part has less on the left side).
         """
-        joined = _Growth(self, prizes, components).run()
-        if not len(joined):
-            return np.argsort(-prizes, kind="stable")[:components]
+        joined = _Growth(self, prizes).run(components)
         return self._best_parts(joined, prizes, components)
 
     def _best_parts(self, tree_edges: Indices, prizes: Vector, components: int) -> Indices:
         """Return the best part of each tree of a forest, of the ``components`` best of them."""
-        above, order = self.rooted(tree_edges, np.unique(tree_edges))
+        heaviest = np.argsort(-prizes, kind="stable")[:components]  # perhaps trees by themselves
+        above, order = self.rooted(tree_edges, np.union1d(tree_edges, heaviest))
         worth = (2 * prizes).tolist()
         for node in reversed(order):
             if above[node] >= 0 and worth[node] > 1:
@@ -121,115 +158,124 @@ class Graph:
         return np.column_stack([found.coords[0], found.coords[1]]).astype(np.intp)
 
 
-@dataclass
 class _Growth:
     """Clusters that grow as long as their prizes pay for it, and merge where they meet.
 
     The growth of node u, in all clusters that it was part of, until t is
-    ``within[u] + offset[c] + min(t, end[c])`` for its cluster c, which is active until ``end[c]``.
-    A cluster has the number of one of its nodes.
+    ``grown[u] + offset[c] + min(t, end[c])`` for its cluster c, which is active until ``end[c]``.
+    A cluster has the number of one of its nodes. The queue holds edges, each with a time before
+    which it is not paid for.
     """
 
-    graph: Graph
-    prizes: Vector
-    components: int
-    cluster: list[int] = field(default_factory=list)
-    members: dict[int, list[int]] = field(default_factory=dict)
-    end: list[float] = field(default_factory=list)
-    queue: list[tuple[float, int, int]] = field(default_factory=list)
-    ends: list[tuple[float, int]] = field(default_factory=list)
-    joined: list[tuple[int, int]] = field(default_factory=list)
-
-    def run(self) -> Indices:
-        """Return the edges along which clusters merged."""
-        first = self._merge_large()
-        self.within = [0.0] * self.graph.d
-        self.offset = [0.0] * self.graph.d
-        cluster, end, queue = self.cluster, self.end, self.queue
-        active = len(self.ends)
-        while queue and active > self.components:
-            now, one, other = heappop(queue)
-            while self.ends and self.ends[0][0] <= now:
-                until, a = heappop(self.ends)
-                active -= end[a] == until
-            a, b = cluster[one], cluster[other]
-            if a == b or active <= self.components:
-                continue
-            left = self._left(now, one, other)
-            rate = (end[a] > now) + (end[b] > now)
-            if left <= TIGHT:
-                self.joined.append((one, other))
-                self._merge(now, a, b)
-                active -= rate == 2  # noqa: PLR2004
-            elif rate:
-                heappush(queue, (now + left / rate, one, other))
-        later = np.array(self.joined, dtype=np.intp).reshape(-1, 2)
-        return np.vstack([first, later])
-
-    def _left(self, now: float, one: int, other: int) -> float:
-        """Return how much of an edge has not been paid for."""
-        a, b = self.cluster[one], self.cluster[other]
-        grown = self.within[one] + self.offset[a] + min(now, self.end[a])
-        return 1.0 - grown - self.within[other] - self.offset[b] - min(now, self.end[b])
-
-    def _merge_large(self) -> Indices:
-        """Start at time 1/2, before which no two nodes meet: return the edges paid for by then.
+    def __init__(self, graph: Graph, prizes: Vector) -> None:
+        """Start at time 1/2, before which no two nodes meet.
 
         Each node has grown by 1/2, or by its prize if that is less. Edges between two large nodes
         are paid for; those between a large and a small one can be when the large one has grown by
         the rest; small nodes are no longer active.
         """
-        graph, prizes = self.graph, self.prizes
-        large = prizes >= 0.5  # noqa: PLR2004
-        edges = graph.spanning_forest(np.flatnonzero(large), np.ones(graph.d))
-        labels = connected_components(graph.matrix(edges, np.ones(len(edges))), directed=False)[1]
-        _, first, number = np.unique(labels, return_index=True, return_inverse=True)
-        rest = np.bincount(number, np.maximum(prizes - 0.5, 0.0))
-        self.cluster = first[number].tolist()
+        large = prizes >= HALF
+        nodes = np.flatnonzero(large)
+        self.first = graph.spanning_forest(nodes, np.ones(graph.d))
+        labels = connected_components(
+            graph.matrix(self.first, np.ones(len(self.first))), directed=False
+        )[1]
+        _, heads, number = np.unique(labels, return_index=True, return_inverse=True)
         end = prizes.copy()
-        heads = np.unique(first[number[large]])
-        end[heads] = 0.5 + rest[number[heads]]
-        self.end = end.tolist()
-        for node in np.flatnonzero(large).tolist():
+        active = np.unique(heads[number[nodes]])
+        end[active] = HALF + np.bincount(number, np.maximum(prizes - HALF, 0.0))[number[active]]
+        self.neighbors = graph.neighbors
+        self.cluster: list[int] = heads[number].tolist()
+        self.end: list[float] = end.tolist()
+        self.grown = [0.0] * graph.d
+        self.offset = [0.0] * graph.d
+        self.members: dict[int, list[int]] = {}
+        for node in nodes.tolist():
             self.members.setdefault(self.cluster[node], []).append(node)
-        self.ends = [(self.end[a], a) for a in heads.tolist() if self.end[a] > 0.5]  # noqa: PLR2004
-        heapify(self.ends)
+        self.ends = sorted((self.end[a], a) for a in active.tolist() if self.end[a] > HALF)
         mixed = graph.edges[large[graph.edges[:, 0]] != large[graph.edges[:, 1]]]
-        times = 1.0 - prizes[mixed].min(axis=1)
-        one, other = mixed.T.tolist()
-        self.queue = list(zip(times.tolist(), one, other, strict=True))
-        heapify(self.queue)
-        return edges
+        self.queue = sorted(
+            zip((1.0 - prizes[mixed].min(axis=1)).tolist(), *mixed.T.tolist(), strict=True)
+        )
+        self.joined: list[tuple[int, int]] = []
+
+    def run(self, components: int) -> Indices:
+        """Grow until so many clusters are active; return the edges along which some merged."""
+        cluster, end, queue, ends = self.cluster, self.end, self.queue, self.ends
+        grown, offset = self.grown, self.offset
+        active = len(ends)
+        while queue and active > components:
+            now, one, other = heappop(queue)
+            a, b = cluster[one], cluster[other]
+            if a == b:
+                continue
+            while ends and ends[0][0] <= now:
+                until, c = heappop(ends)
+                active -= end[c] == until
+            until_a, until_b = end[a], end[b]
+            rate = (until_a > now) + (until_b > now)
+            if not rate or active <= components:
+                continue
+            left = 1.0 - grown[one] - offset[a] - (now if until_a > now else until_a)
+            left -= grown[other] + offset[b] + (now if until_b > now else until_b)
+            if left > TIGHT:
+                heappush(queue, (now + left / rate, one, other))
+                continue
+            self.joined.append((one, other))
+            if until_a <= now and a not in self.members:
+                self._absorb(now, b, a)
+            elif until_b <= now and b not in self.members:
+                self._absorb(now, a, b)
+            else:
+                self._merge(now, a, b)
+                active -= rate - 1
+        return np.vstack([self.first, np.array(self.joined, dtype=np.intp).reshape(-1, 2)])
+
+    def _absorb(self, now: float, a: int, node: int) -> None:
+        """Add a node by itself that is not active to an active cluster."""
+        cluster, end, grown, offset = self.cluster, self.end, self.grown, self.offset
+        paid = end[node]
+        grown[node] = paid - offset[a] - now
+        cluster[node] = a
+        end[node] = -1.0
+        self.members[a].append(node)
+        for other in self.neighbors[node]:
+            b = cluster[other]
+            if b != a:
+                until = end[b]
+                left = 1.0 - paid - grown[other] - offset[b] - (now if until > now else until)
+                rate = 2 if until > now else 1
+                heappush(self.queue, (now + left / rate, node, other))
 
     def _merge(self, now: float, a: int, b: int) -> None:
         """Merge two clusters; edges of one that was not active are looked at again."""
-        end, members = self.end, self.members
-        of_a, of_b = members.get(a, [a]), members.get(b, [b])
-        if len(of_a) < len(of_b):
-            a, b, of_a, of_b = b, a, of_b, of_a
-        idle = [nodes for c, nodes in ((a, of_a), (b, of_b)) if end[c] <= now]
-        grown_a = self.offset[a] + min(now, end[a])
-        shift = self.offset[b] + min(now, end[b]) - grown_a
-        idle_nodes = [node for nodes in idle for node in nodes]
-        for node in of_b:
-            self.within[node] += shift
-            self.cluster[node] = a
-        of_a.extend(of_b)
-        members[a] = of_a
-        self.offset[a] = grown_a - now
-        before, both = end[a], end[a] > now < end[b]
-        end[a] = end[a] + end[b] - now if both else max(end[a], end[b])
+        cluster, end, grown, offset, members = (
+            self.cluster,
+            self.end,
+            self.grown,
+            self.offset,
+            self.members,
+        )
+        if len(members[a]) < len(members[b]):
+            a, b = b, a
+        idle = [node for c in (a, b) if end[c] <= now for node in members[c]]
+        total = offset[a] + min(now, end[a])
+        shift = offset[b] + min(now, end[b]) - total
+        for node in members[b]:
+            grown[node] += shift
+            cluster[node] = a
+        members[a].extend(members.pop(b))
+        offset[a] = total - now
+        before = end[a]
+        end[a] = before + end[b] - now if not idle else max(before, end[b])
         end[b] = -1.0
         if end[a] != before:
             heappush(self.ends, (end[a], a))
-        if end[a] > now:
-            self._watch(now, a, idle_nodes)
-
-    def _watch(self, now: float, a: int, nodes: list[int]) -> None:
-        """Queue the edges that lead from some nodes of cluster ``a`` to others."""
-        for node in nodes:
-            for other in self.graph.neighbors[node]:
-                b = self.cluster[other]
+        for node in idle:
+            paid = grown[node] + offset[a] + now
+            for other in self.neighbors[node]:
+                b = cluster[other]
                 if b != a:
-                    rate = 1 + (self.end[b] > now)
-                    heappush(self.queue, (now + self._left(now, node, other) / rate, node, other))
+                    left = 1.0 - paid - grown[other] - offset[b] - min(now, end[b])
+                    rate = 1 + (end[b] > now)
+                    heappush(self.queue, (now + left / rate, node, other))
