@@ -17,8 +17,8 @@ class Structure(Protocol):
     A point of the set is made of at most ``size`` atoms: coordinates, groups of coordinates,
     vertices of a simplex. The solver handles them as sorted coordinates. Which atoms go together
     (subtrees, connected graphs) is known to `fits`, `next_to`, `head` and `kept`. ``low`` and
-    ``high`` are bounds on z, infinite where there are none; ``has_units`` says that one unit of z is
-    a natural change (finite bounds, or given units). ``unit``, None where it is one, is what one
+    ``high`` are bounds on z, infinite where there are none; ``has_units`` says that one unit of z
+    is a natural change (finite bounds, or given units). ``unit``, None where it is one, is what one
     unit of z is in x. `szoht.testing.check_structure` checks an implementation.
     """
 

@@ -13,8 +13,9 @@ from szoht.types import Indices, Vector
 
 __all__ = ["Connected"]
 
-EXTENDED = 1.4
-"""Recovery finds so many times the coordinates that may stay first: early errors then leave."""
+EXTENDED, MORE = 1.4, 8
+"""Recovery finds so many times the coordinates that may stay first, and some more: early errors
+then leave."""
 
 KEPT = 10.0
 """What must be chosen is worth so many times everything else."""
@@ -70,12 +71,12 @@ class Connected(Coordinates, ABC):
         self, measured: Measurements, start: Indices, *, held_out: int, noise: float
     ) -> Recovery:
         """Find few connected coordinates that explain slopes along rows."""
-        del start
+        size = self.size + (start.size if start.size <= self.size else 0)
         return model_pursuit(
             measured,
             self.best,
-            self.size,
-            round(EXTENDED * self.size),
+            size,
+            round(EXTENDED * size) + MORE,
             held_out=held_out,
             noise=noise,
         )

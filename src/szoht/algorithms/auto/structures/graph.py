@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -31,43 +32,35 @@ class ConnectedInGraph(Connected):
         """Return at most ``size`` connected coordinates that are worth much."""
         return self.operator.select(worth, size) if worth.any() else np.empty(0, dtype=np.intp)
 
-    def contains(self, z: Vector) -> bool:
-        """Tell whether the non-zeros are not too many, and connected; bounds are kept by `to_x`."""
-        support = np.flatnonzero(z)
-        labels = self.operator.graph(self.d).components(support)
-        return support.size <= self.size and labels.max(initial=-1) < self.parts
+    def head(self, slopes: Vector, size: int, without: Indices) -> Indices:
+        """Return at most ``size`` coordinates, each next to those left out or to one before it."""
+        if not without.size:
+            return super().head(slopes, size, without)
+        worth, seen = self.promise(slopes), set(without.tolist())
+        seen.update(np.setdiff1d(np.arange(self.d), self.free).tolist())
+        border: list[tuple[float, int]] = []
+        found: list[int] = []
+        pending = without.tolist()
+        while len(found) < size:
+            for node in pending:
+                for other in self.neighbors(node):
+                    if other not in seen:
+                        seen.add(other)
+                        heappush(border, (-float(worth[other]), other))
+            if not border:
+                break
+            found.append(heappop(border)[1])
+            pending = found[-1:]
+        return np.array(sorted(found), dtype=np.intp)
+
+    def fits(self, coordinates: Indices) -> bool:
+        """Tell whether few coordinates, these among them, are connected."""
+        return self._connected(coordinates, self.size) is not None
 
     def whole(self, coordinates: Indices) -> Indices:
-        """Return these and others that connect them, along shortest ways from one to the next."""
-        nodes = np.unique(coordinates)
-        while (labels := self.operator.graph(self.d).components(nodes)).max(
-            initial=-1
-        ) >= self.parts:
-            way = self._way(nodes[labels == labels.max()].tolist(), set(nodes.tolist()))
-            if not way:  # there is none
-                break
-            nodes = np.union1d(nodes, way)
-        return nodes
+        """Return these and others that connect them, if there are such."""
+        connected = self._connected(coordinates, self.d)
+        return coordinates if connected is None else connected
 
-    def _way(self, component: list[int], inside: set[int]) -> list[int]:
-        """Return what is on a shortest way from a component to others."""
-        before = dict.fromkeys(component, -1)
-        border = list(component)
-        for node in border:  # which grows
-            for other in self.neighbors(node):
-                if other in before:
-                    continue
-                if other in inside:
-                    return _back(before, node)
-                before[other] = node
-                border.append(other)
-        return []
-
-
-def _back(before: dict[int, int], node: int) -> list[int]:
-    """Return the nodes on the way back from one to where it began, which is left out."""
-    way = []
-    while before[node] >= 0:
-        way.append(node)
-        node = before[node]
-    return way
+    def _connected(self, coordinates: Indices, most: int) -> Indices | None:
+        return self.operator.graph(self.d).connect(np.unique(coordinates), most, self.parts)
