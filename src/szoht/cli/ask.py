@@ -7,6 +7,7 @@ import typer
 
 from szoht.cli import options
 from szoht.cli import variables as stated
+from szoht.cli.constraint import ConstraintOption, parse_constraint
 from szoht.core.variables import Variables
 from szoht.evaluation.oracle import OnError
 from szoht.evaluation.programs import as_json_point
@@ -33,6 +34,7 @@ def ask(
     integer: stated.Integer = None,
     maximize: stated.Maximize = False,
     k: options.NonZeros = None,
+    constraint: ConstraintOption = None,
     method: options.Method = "auto",
     option: options.Options = None,
     budget: options.Budget = None,
@@ -63,6 +65,7 @@ def ask(
                     **problem.keywords,
                     maximize=maximize,
                     k=k,
+                    constraint=parse_constraint(constraint),
                     method=method,
                     options=options.parse_options(option),
                     max_queries=budget,

@@ -8,6 +8,7 @@ import typer
 
 from szoht.cli import options
 from szoht.cli import variables as stated
+from szoht.cli.constraint import ConstraintOption, parse_constraint
 from szoht.errors import ParameterError
 from szoht.evaluation.oracle import OnError
 from szoht.evaluation.programs import Format, Program
@@ -55,6 +56,7 @@ def solve(
         typer.Option("--named", help="Pass x by the names of the variables, as a dict or object."),
     ] = False,
     k: options.NonZeros = None,
+    constraint: ConstraintOption = None,
     method: options.Method = "auto",
     option: options.Options = None,
     budget: options.Budget = None,
@@ -112,6 +114,7 @@ def solve(
                 maximize=maximize,
                 x_as="dict" if named else "array",
                 k=k,
+                constraint=parse_constraint(constraint),
                 method=method,
                 options=options.parse_options(option),
                 max_queries=budget,

@@ -7,10 +7,13 @@ from szoht.operators.group_sparse import GroupSparse
 from szoht.operators.identity import Identity
 from szoht.operators.l1 import L1Ball, SoftThreshold
 from szoht.operators.low_rank import LowRank
+from szoht.operators.semicontinuous import Semicontinuous
 from szoht.operators.sparse import Sparse
 from szoht.operators.sparse_box import SparseBox
+from szoht.operators.sparse_in import SparseIn
 from szoht.operators.sparse_simplex import SparseSimplex
 from szoht.operators.tree_sparse import TreeSparse
+from szoht.operators.two_step import TwoStep
 
 __all__ = [
     "Box",
@@ -20,9 +23,12 @@ __all__ = [
     "L1Ball",
     "LowRank",
     "Operator",
+    "Semicontinuous",
     "SoftThreshold",
     "Sparse",
     "SparseBox",
+    "SparseIn",
     "SparseSimplex",
     "TreeSparse",
+    "TwoStep",
 ]

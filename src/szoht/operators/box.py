@@ -9,7 +9,7 @@ from szoht.errors import ParameterError, ParameterTypeError
 from szoht.operators.base import check_finite
 from szoht.types import Vector
 
-__all__ = ["Bound", "Box"]
+__all__ = ["Bound", "Box", "as_bound", "as_bounds", "check_bounds", "clip_with_gains"]
 
 Bound: TypeAlias = float | Vector
 """One bound for all coordinates, or one for each."""
@@ -69,7 +69,7 @@ class Box:
 def as_bounds(owner: object, *, around_zero: bool) -> None:
     """Normalise and check the fields ``low`` and ``high`` of a frozen dataclass."""
     for name in ("low", "high"):
-        object.__setattr__(owner, name, _as_bound(name, getattr(owner, name)))
+        object.__setattr__(owner, name, as_bound(name, getattr(owner, name)))
     low, high = owner.low, owner.high  # type: ignore[attr-defined]
     if np.ndim(low) and np.ndim(high) and np.shape(low) != np.shape(high):
         raise ParameterError(
@@ -106,7 +106,8 @@ def clip_with_gains(y: Vector, weights: Vector, low: Bound, high: Bound) -> tupl
     return clipped, weights * (clipped / unit) * ((2 * y - clipped) / unit)
 
 
-def _as_bound(name: str, value: object) -> Bound:
+def as_bound(name: str, value: object) -> Bound:
+    """Return a number or a read-only array, or raise."""
     try:
         bound = np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -80,6 +80,30 @@ class Forest:
                 i = after[i]
         return np.sort(self.order[taken])
 
+    def best_apart(self, weights: Vector, size: int) -> Indices:
+        """Return the heaviest nodes, at most ``size``, none of which is above another.
+
+        ``V(i, j) = max(w_i + V(after_i, j - 1), V(i + 1, j))``: a node is taken, and its subtree
+        passed over, or one looks inside.
+
+        >>> Forest([-1, 0, 0, 1, 2]).best_apart(np.array([9.0, 2.0, 8.0, 3.0, 7.0]), 2)
+        array([2, 3])
+        """
+        d, after = len(self.after), self.after
+        ordered = weights[self.order].tolist()
+        most = np.zeros((d + 1, size + 1))
+        for i in range(d - 1, -1, -1):
+            most[i] = most[i + 1]
+            np.maximum(most[i, 1:], ordered[i] + most[after[i], :-1], out=most[i, 1:])
+        taken, i, j = [], 0, size
+        while i < d and j > 0:
+            if most[i, j] > most[i + 1, j]:
+                taken.append(i)
+                i, j = after[i], j - 1
+            else:
+                i += 1
+        return np.sort(self.order[taken])
+
     def closure(self, nodes: Indices) -> Indices:
         """Return these nodes and all above them, sorted.
 

@@ -61,6 +61,8 @@ class GraphSparse:
     low: Bound = -np.inf
     high: Bound = np.inf
 
+    is_exact = False
+
     def __post_init__(self) -> None:
         check_integer("k", self.k, low=1, high_name="d")
         check_integer("components", self.components, low=1, high=self.k, high_name="k")

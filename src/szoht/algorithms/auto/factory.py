@@ -44,8 +44,9 @@ def auto(
     ----------
     k, constraint
         As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse` and `SparseSimplex` are served; others
-        (balls, boxes, penalties) are handed to `szoht` with its line search, and
-        ``result.explain`` says so. Without either, a path over k is walked; see `AutoPath`.
+        (balls, boxes, penalties, groups that overlap, weights with limits) are handed to `szoht`
+        with its line search, and ``result.explain`` says so. Without either, a path over k is
+        walked; see `AutoPath`.
     sampler : Sampler
         `Seeds` says that the objective takes a seed. A finite sum is solved on a part of it first,
         then on more, then on the whole. With other constraints, the sampler of `szoht`.
@@ -112,7 +113,7 @@ def auto(
     operator = pick_operator(k, constraint)
     if isinstance(operator, LowRank):
         return AutoLowRank(operator=operator, seeded=seeded, max_queries=max_queries, effort=effort)
-    if isinstance(operator, Structured):
+    if isinstance(operator, Structured) and not getattr(operator, "limited", False):
         return Auto(
             operator=operator,
             seeded=seeded,
