@@ -9,12 +9,13 @@ from szoht.algorithms.auto.low_rank.solver import AutoLowRank
 from szoht.algorithms.auto.path import AutoPath
 from szoht.algorithms.auto.solver import Auto
 from szoht.algorithms.auto.structures import Structured
+from szoht.algorithms.auto.transformed import AutoTransformed
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.szoht import szoht
 from szoht.core.algorithm import Algorithm
 from szoht.core.validation import check_real
 from szoht.errors import CapabilityError
-from szoht.operators import LowRank, Operator, Sparse, SparseBox
+from szoht.operators import LowRank, Operator, Sparse, SparseBox, SparseIn
 from szoht.samplers import Full, Sampler, Seeds
 from szoht.types import Vector
 
@@ -113,6 +114,10 @@ def auto(
     operator = pick_operator(k, constraint)
     if isinstance(operator, LowRank):
         return AutoLowRank(operator=operator, seeded=seeded, max_queries=max_queries, effort=effort)
+    if isinstance(operator, SparseIn):
+        return AutoTransformed(
+            operator=operator, seeded=seeded, max_queries=max_queries, effort=effort
+        )
     if isinstance(operator, Structured) and not getattr(operator, "limited", False):
         return Auto(
             operator=operator,
