@@ -24,7 +24,7 @@ def problem(kind, seed, shape=(30, 30), r=2):
 
 
 @pytest.mark.parametrize(
-    ("kind", "most"), [("quadratic", 135), ("log-cosh", 560), ("completion", 1700)]
+    ("kind", "most"), [("quadratic", 135), ("log-cosh", 560), ("completion", 2500)]
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_a_matrix_of_rank_two_is_found(kind, most, seed):
