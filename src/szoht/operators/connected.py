@@ -1,5 +1,6 @@
 """The heaviest connected nodes of a graph, of a given number: approximately."""
 
+from collections.abc import Iterable
 from heapq import heappop, heappush
 
 import numpy as np
@@ -40,17 +41,28 @@ def select_connected(graph: Graph, gains: Vector, size: int, components: int) ->
         return active
     nodes = steiner_nodes(graph, gains, components, least=(size + 1) // 2, most=8 * size)
     kept = _cut(graph, nodes, gains, size, components)
-    for seed in np.argsort(-gains, kind="stable")[: _trees(REGION * size)]:
-        region = _extend(graph, np.array([seed]), gains, REGION * size)
-        found = _best_on_paths(graph, region, np.array([seed]), gains, size)
-        if gains[found].sum() > gains[kept].sum():
-            kept = found
+    kept = max(
+        [kept, *_starts(graph, gains, size)], key=lambda found: float(gains[found].sum())
+    )
     for _ in range(ROUNDS):
         better = _improve(graph, kept, gains, size, components)
         if better is None:
             break
         kept = better
     return _without_zeros(graph, kept, gains, size, components)
+
+
+def _starts(graph: Graph, gains: Vector, size: int) -> list[Indices]:
+    """Return the best of trees around each of the heaviest nodes."""
+    seeds = np.argsort(-gains, kind="stable")[: _trees(REGION * size)]
+    if REGION * size >= graph.d:
+        return [_best_on_paths(graph, np.arange(graph.d), seeds[:, None], gains, size)]
+    return [
+        _best_on_paths(
+            graph, _extend(graph, seed, gains, REGION * size), seed[None], gains, size
+        )
+        for seed in seeds[:, None]
+    ]
 
 
 def steiner_nodes(
@@ -108,33 +120,36 @@ def _improve(
 ) -> Indices | None:
     """Return better nodes, or None: the best of trees of shortest paths from several roots.
 
-    A path costs less the larger the gains of its nodes. Trees are rooted at the heaviest node of
-    each component, one of which is replaced in turn by each of the heaviest nodes around.
+    Trees are rooted at the heaviest node of each component, one of which is replaced in turn by
+    each of the heaviest nodes around.
     """
     region = _extend(graph, kept, gains, REGION * size)
+    if region.size == graph.d and components == 1:
+        return None  # these trees were tried
     labels = graph.labels(kept)
     order = np.argsort(-gains[kept], kind="stable")
-    first = np.unique(labels[order], return_index=True)[1]
-    roots = kept[order][first]
+    roots = kept[order][np.unique(labels[order], return_index=True)[1]]
     label_of = dict(zip(kept.tolist(), labels.tolist(), strict=True))
     lightest = int(np.argmin(np.bincount(labels, gains[kept])))
-    best, most = None, float(gains[kept].sum()) * (1 + 1e-12)
+    choices = []
     for seed in region[np.argsort(-gains[region], kind="stable")[: _trees(region.size)]].tolist():
         changed = roots.copy()
-        if roots.size < components and seed not in roots:
+        if roots.size < components and seed not in label_of:
             changed = np.append(changed, seed)
         else:
             changed[label_of.get(seed, lightest)] = seed
-        found = _best_on_paths(graph, region, np.unique(changed), gains, size)
-        if gains[found].sum() > most:
-            best, most = found, float(gains[found].sum())
-    return best
+        choices.append(changed)
+    found = _best_on_paths(graph, region, choices, gains, size)
+    return found if gains[found].sum() > gains[kept].sum() * (1 + 1e-12) else None
 
 
 def _best_on_paths(
-    graph: Graph, region: Indices, roots: Indices, gains: Vector, size: int
+    graph: Graph, region: Indices, choices: Iterable[Indices], gains: Vector, size: int
 ) -> Indices:
-    """Return the best part, containing roots, of a forest of shortest paths within a region."""
+    """Return the best part of forests of shortest paths within a region, one for each of some roots.
+
+    A path costs less the larger the gains of its nodes. The part contains the roots that it uses.
+    """
     inside = np.zeros(graph.d, dtype=bool)
     inside[region] = True
     place = np.cumsum(inside) - 1
@@ -144,11 +159,16 @@ def _best_on_paths(
     costs = np.maximum(1e-3, 1.0 - weights / (scale or float(weights.max()) or 1.0))
     one, other = np.vstack([ends, ends[:, ::-1]]).T
     paths = csr_array((costs[other], (one, other)), shape=(region.size, region.size))
-    distances, above, _ = dijkstra(
-        paths, indices=place[roots], return_predecessors=True, min_only=True
-    )
-    weights = np.where(np.isinf(distances), 0.0, weights)  # what no path reaches adds nothing
-    return region[Forest(np.maximum(above, -1)).best(weights, size)]
+    best, most = np.array([], dtype=np.intp), -1.0
+    for roots in choices:
+        distances, above, _ = dijkstra(
+            paths, indices=place[roots], return_predecessors=True, min_only=True
+        )
+        reached = np.where(np.isinf(distances), 0.0, weights)  # what no path reaches adds nothing
+        found = Forest(np.maximum(above, -1)).best(reached, size)
+        if weights[found].sum() > most:
+            best, most = region[found], float(weights[found].sum())
+    return best
 
 
 def _extend(graph: Graph, nodes: Indices, gains: Vector, size: int) -> Indices:

@@ -204,28 +204,31 @@ def _onto_simplex(descending: Vector, total: float) -> Vector:
     return scaled
 
 
-def _onto_limits(y: Vector, total: float, low: float, high: float) -> Vector:
+def _onto_limits(descending: Vector, total: float, low: float, high: float) -> Vector:
     """Project onto {low <= x <= high, sum x = total}: clip(y - theta, low, high) for one theta.
 
-    The sum falls with theta, and is linear between the points where an entry leaves a limit.
+    The sum falls with theta, and is linear between the corners where an entry leaves a limit.
     """
     high = min(high, total)
+    lower, upper = descending - low, descending - high
+    corners = np.sort(np.concatenate([lower, upper]))
+    sums = low * descending.size + _parts_above(lower, corners) - _parts_above(upper, corners)
+    last = int(np.searchsorted(-sums, -total))  # the first corner with too small a sum
+    first, last = max(last - 1, 0), min(last, corners.size - 1)
+    drop = sums[first] - sums[last]
+    share = min(max((sums[first] - total) / drop, 0.0), 1.0) if drop > 0 else 0.0
+    theta = corners[first] + share * (corners[last] - corners[first])
+    x: Vector = np.clip(descending - theta, low, high)
+    # what rounding left over goes to the first, or comes from the last, within limits
+    rest = total - float(x.sum())
+    room = high - x if rest > 0 else (x - low)[::-1]
+    moved = np.clip(abs(rest) - np.cumsum(room) + room, 0.0, room)
+    return x + moved if rest > 0 else x - moved[::-1]
 
-    def excess(theta: Vector) -> Vector:
-        summed: Vector = np.clip(y - theta[:, None], low, high).sum(axis=1) - total
-        return summed
 
-    corners = np.unique(np.concatenate([y - low, y - high]))
-    first, last = 0, corners.size - 1  # the sum is too large, or right, at the first
-    while last - first > 1:
-        middle = (first + last) // 2
-        too_large = excess(corners[middle : middle + 1])[0] > 0
-        first, last = (middle, last) if too_large else (first, middle)
-    above, below = excess(corners[[first, last]])
-    share = above / (above - below) if above > below else 0.0
-    theta = corners[first] + min(max(share, 0.0), 1.0) * (corners[last] - corners[first])
-    x: Vector = np.clip(y - theta, low, high)
-    free = (x > low) & (x < high)
-    if free.any():  # what rounding left over
-        x[free] = np.clip(x[free] + (total - x.sum()) / np.count_nonzero(free), low, high)
-    return x
+def _parts_above(descending: Vector, thresholds: Vector) -> Vector:
+    """Return the sum of what exceeds each threshold."""
+    counts = np.searchsorted(-descending, -thresholds)
+    sums = np.concatenate([[0.0], np.cumsum(descending)])
+    above: Vector = sums[counts] - counts * thresholds
+    return above
