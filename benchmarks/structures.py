@@ -141,7 +141,8 @@ def declared(seeds: range) -> list[Row]:
         ("few_per_group", 1.05, 1.05),
     )
     for name, squares, log_cosh in cases:
-        for loss, limit in (("squares", squares), ("log_cosh", log_cosh)):
+        limits: dict[Loss, float] = {"squares": squares, "log_cosh": log_cosh}
+        for loss, limit in limits.items():
             ours, ignored = solve_structured(name, loss, seeds)
             detail = (
                 f"{np.median(ours):g} queries, {summary(ours)}; ignored {np.median(ignored):g}, "

@@ -109,6 +109,11 @@ def _grown(
     return support
 
 
+def _any_may_join(structure: Structure, coordinates: Indices) -> bool:
+    """Tell whether all other coordinates may join these."""
+    return structure.next_to(coordinates).size == np.setdiff1d(structure.free, coordinates).size
+
+
 def _check_prune(structure: Structure, generator: np.random.Generator, factor: float) -> None:
     z = _few_atoms(structure, generator)
     active = structure.active(z)
@@ -120,7 +125,8 @@ def _check_prune(structure: Structure, generator: np.random.Generator, factor: f
         smaller = structure.with_size(size)
         most = max(
             float((z[np.concatenate(chosen)] ** 2).sum())
-            for chosen in combinations(atoms, size)
+            for count in range(1, size + 1)
+            for chosen in combinations(atoms, count)
             if smaller.fits(np.sort(np.concatenate(chosen)))
         )
         assert structure.count(kept) <= size, "`prune` must keep no more atoms than asked for"
@@ -156,7 +162,7 @@ def _check_head(structure: Structure, z: Vector, generator: np.random.Generator)
     gains = sorted(
         (float((promise[atom] ** 2).sum()) for atom in structure.atoms(outside)), reverse=True
     )
-    any_may_join = outside.size == np.setdiff1d(structure.free, current).size
+    any_may_join = _any_may_join(structure, current)
     for size in (1, structure.size) if any_may_join else (1,):
         head = structure.head(slopes, size, current)
         assert structure.count(head) <= size, "`head` must take no more atoms than asked for"
@@ -164,7 +170,8 @@ def _check_head(structure: Structure, z: Vector, generator: np.random.Generator)
         assert np.array_equal(structure.whole(both), both), "`head` must take whole atoms"
         assert not np.isin(head, current).any(), "`head` must leave out what it is told to"
         together = structure.with_size(structure.count(current) + size)
-        assert together.fits(both), "`head` must take what goes together"
+        goes = any_may_join or together.fits(both)
+        assert goes, "`head` must take what goes together"
         gain = float((promise[head] ** 2).sum())
         assert abs(gain - sum(gains[:size])) <= CLOSE, "other atoms than those of `head` are better"
     assert np.array_equal(slopes, before), "`head` must not change its input"
@@ -207,7 +214,11 @@ def _check_probes(structure: Structure, z: Vector, generator: np.random.Generato
 def _check_recovery(structure: Structure, generator: np.random.Generator, key: Key) -> None:
     """Compare what slopes along rows tell of a linear function of few atoms with those of axes."""
     z = structure.prune(_random_point(structure, generator), None, structure.size)
-    support = _grown(structure, generator, structure.active(z), (structure.size + 1) // 2)
+    active = structure.active(z)
+    support = _grown(structure, generator, active, structure.size)
+    if _any_may_join(structure, active):
+        other = structure.prune(_random_point(structure, generator), None, structure.size)
+        support = np.union1d(active, structure.active(other))
     gradient = np.zeros(structure.d)
     gradient[support] = generator.standard_normal(support.size)
     unit = 1.0 if structure.unit is None else structure.unit

@@ -154,7 +154,8 @@ class Exploration:
         structure, start = self.context.structure, self.incumbent
         k = structure.size
         here = yield from self.solve(wide, start, 30 * wide.size, smallest=1e-3)
-        while len(atoms := structure.atoms(structure.active(here.z))) > k:
+        while not structure.fits(active := structure.active(here.z)):
+            atoms = structure.atoms(active)
             changes = yield from self.losses(here, atoms)
             count = max(1, (len(atoms) - k + 1) // 2)
             kept = structure.kept(atoms, changes, len(atoms) - count)

@@ -15,7 +15,7 @@ from szoht.algorithms.szoht import szoht
 from szoht.core.algorithm import Algorithm
 from szoht.core.validation import check_real
 from szoht.errors import CapabilityError
-from szoht.operators import LowRank, Operator, Sparse, SparseBox, SparseIn
+from szoht.operators import LowRank, Operator, Sparse, SparseBox, SparseIn, SparseSimplex
 from szoht.samplers import Full, Sampler, Seeds
 from szoht.types import Vector
 
@@ -118,7 +118,7 @@ def auto(
         return AutoTransformed(
             operator=operator, seeded=seeded, max_queries=max_queries, effort=effort
         )
-    if isinstance(operator, Structured) and not getattr(operator, "limited", False):
+    if isinstance(operator, Structured) and not _has_limits(operator):
         return Auto(
             operator=operator,
             seeded=seeded,
@@ -128,6 +128,11 @@ def auto(
         )
     other = szoht(constraint=operator, sampler=sampler, d=d)
     return HandedOver(**{entry.name: getattr(other, entry.name) for entry in fields(other)})
+
+
+def _has_limits(operator: Operator) -> bool:
+    """Tell whether weights have limits, which the restricted solvers do not know."""
+    return isinstance(operator, SparseSimplex) and operator.limited
 
 
 def _auto_integer(

@@ -156,7 +156,7 @@ def group_pursuit(
     held_out: int,
     noise: float = 0.0,
 ) -> Recovery:
-    """Find at most ``most`` of some disjoint groups of coordinates that explain the slopes.
+    """Find at most ``most`` of some groups of coordinates that explain the slopes.
 
     Group orthogonal matching pursuit (Lozano, Swirszcz, Abe 2009): the next group is the one whose
     columns explain most of the residual, beyond what as many random columns would. A group with
@@ -191,6 +191,7 @@ def group_pursuit(
         open_groups[shortlist[best]] = False
         support.append(groups[shortlist[best]])
     found = np.concatenate(support) if support else np.empty(0, dtype=np.intp)
+    found = found[np.sort(np.unique(found, return_index=True)[1])]  # once each
     return fit_slopes(measurements, found, used)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.algorithms.auto.structures.coordinates import Coordinates
+from szoht.algorithms.auto.structures.coordinates import MOST_WORTH, Coordinates
 from szoht.core.random import Key
 from szoht.estimators.sensing import Measurements, PermutedRows, Recovery, Rows, model_pursuit
 from szoht.types import Indices, Vector
@@ -92,7 +92,7 @@ class Connected(Coordinates, ABC):
     def kept(self, atoms: list[Indices], worth: Vector, size: int) -> Indices:
         """Return the connected coordinates, at most ``size``, that are worth most together."""
         everything = np.zeros(self.d)
-        everything[np.concatenate(atoms)] = worth
+        everything[np.concatenate(atoms)] = np.clip(worth, 0.0, MOST_WORTH)
         return self.best(everything, size)
 
     def next_to(self, coordinates: Indices) -> Indices:

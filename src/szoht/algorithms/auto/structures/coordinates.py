@@ -22,7 +22,10 @@ from szoht.operators.base import largest
 from szoht.operators.box import Bound
 from szoht.types import Indices, Vector
 
-__all__ = ["BoundsAndUnits", "Coordinates", "bounds_and_units", "importance"]
+__all__ = ["MOST_WORTH", "BoundsAndUnits", "Coordinates", "bounds_and_units", "importance"]
+
+MOST_WORTH = 1e100
+"""What an atom is worth without which f fails."""
 
 SPREAD = 100.0
 """Curvatures closer than this factor are taken to be equal when coordinates are dropped."""
@@ -202,7 +205,7 @@ class Coordinates:
     def prune(self, z: Vector, curvature: Curvature | None, size: int) -> Vector:
         """Return the point with the ``size`` coordinates only whose loss would cost most."""
         atoms = self.atoms(self.active(z))
-        if len(atoms) <= size:
+        if self.with_size(size).fits(self.active(z)):
             return z.copy()
         kept = self.kept(atoms, self.importance(z, atoms, curvature), size)
         return self.without(z, np.setdiff1d(np.concatenate(atoms), kept))
