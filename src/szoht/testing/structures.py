@@ -224,7 +224,7 @@ def _check_recovery(structure: Structure, generator: np.random.Generator, key: K
     unit = 1.0 if structure.unit is None else structure.unit
     rows = structure.rows(key, structure.free)
     count, held_out = rows.available, 2
-    if support.size + held_out + 3 > count:
+    if 2 * support.size + held_out + 3 > count:
         return
     block = rows.block(0, count)
     measured = Measurements(((RowSlice(rows=rows, start=0, count=count), block @ gradient),))
