@@ -110,7 +110,12 @@ def test_trees_and_graphs_count_changes_within_the_bounds():
 
 def test_smallest_changes_are_in_the_units_of_the_variables():
     v = variables(unit=[1.0, 2.0, 5.0, 10.0])
-    assert constraint_on_z(None, szoht.Semicontinuous(2, 10.0), v).at_least.tolist() == [10, 5, 2, 1]
+    assert constraint_on_z(None, szoht.Semicontinuous(2, 10.0), v).at_least.tolist() == [
+        10,
+        5,
+        2,
+        1,
+    ]
     with pytest.raises(CapabilityError, match="`at_least` is a change on a linear scale"):
         constraint_on_z(None, szoht.Semicontinuous(2, 10.0), variables(integer=True))
 

@@ -54,9 +54,7 @@ def _operator(stated: object, folder: Path) -> Operator:
         )
     name = check_choice("set", stated["set"], SETS)
     kind = find_class(name)[1]
-    parameters = {
-        key: _value(key, value, folder) for key, value in stated.items() if key != "set"
-    }
+    parameters = {key: _value(key, value, folder) for key, value in stated.items() if key != "set"}
     try:
         inspect.signature(kind).bind(**parameters)
     except TypeError as error:

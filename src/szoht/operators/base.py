@@ -5,7 +5,10 @@ import numpy as np
 from szoht.errors import NonFiniteError
 from szoht.types import Indices, Vector
 
-__all__ = ["check_finite", "largest", "ranks_within"]
+__all__ = ["SET_TOLERANCE", "check_finite", "largest", "ranks_within"]
+
+SET_TOLERANCE = 1e-9
+"""Sums, norms and ranks hold up to this part of them, where rounding decides."""
 
 
 def check_finite(y: Vector) -> None:

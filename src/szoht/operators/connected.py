@@ -19,7 +19,7 @@ PRICES = 8
 REGION = 4
 """Nodes among which a better support is looked for, in multiples of its size."""
 
-ROUNDS = 6
+IMPROVEMENT_ROUNDS = 6
 """Rounds of improvement, at most."""
 
 TREES = (1, 16)
@@ -41,10 +41,8 @@ def select_connected(graph: Graph, gains: Vector, size: int, components: int) ->
         return active
     nodes = steiner_nodes(graph, gains, components, least=(size + 1) // 2, most=8 * size)
     kept = _cut(graph, nodes, gains, size, components)
-    kept = max(
-        [kept, *_starts(graph, gains, size)], key=lambda found: float(gains[found].sum())
-    )
-    for _ in range(ROUNDS):
+    kept = max([kept, *_starts(graph, gains, size)], key=lambda found: float(gains[found].sum()))
+    for _ in range(IMPROVEMENT_ROUNDS):
         better = _improve(graph, kept, gains, size, components)
         if better is None:
             break
@@ -58,9 +56,7 @@ def _starts(graph: Graph, gains: Vector, size: int) -> list[Indices]:
     if REGION * size >= graph.d:
         return [_best_on_paths(graph, np.arange(graph.d), seeds[:, None], gains, size)]
     return [
-        _best_on_paths(
-            graph, _extend(graph, seed, gains, REGION * size), seed[None], gains, size
-        )
+        _best_on_paths(graph, _extend(graph, seed, gains, REGION * size), seed[None], gains, size)
         for seed in seeds[:, None]
     ]
 
@@ -146,7 +142,7 @@ def _improve(
 def _best_on_paths(
     graph: Graph, region: Indices, choices: Iterable[Indices], gains: Vector, size: int
 ) -> Indices:
-    """Return the best part of forests of shortest paths within a region, one for each of some roots.
+    """Return the best part of forests of shortest paths in a region, one for each choice of roots.
 
     A path costs less the larger the gains of its nodes. The part contains the roots that it uses.
     """

@@ -72,21 +72,20 @@ class Overlaps:
         for one, other in pairs:
             neighbors[one].append(other)
             neighbors[other].append(one)
-        parents = [-2] * len(self.groups)
+        parents: dict[int, int] = {}
+        roots = 0
         for root in range(len(self.groups)):
-            if parents[root] != -2:  # noqa: PLR2004
-                continue
-            parents[root] = -1
-            pending = [root]
-            for g in pending:
-                for other in neighbors[g]:
-                    if other == parents[g]:
-                        continue
-                    if parents[other] != -2:  # noqa: PLR2004
-                        return None
-                    parents[other] = g
-                    pending.append(other)
-        return parents, Forest(parents)
+            if root not in parents:
+                roots += 1
+                pending = {root: -1}
+                while pending:
+                    g, above = pending.popitem()
+                    parents[g] = above
+                    pending |= {other: g for other in neighbors[g] if other not in parents}
+        if len(pairs) != len(self.groups) - roots:
+            return None  # a forest has as many edges
+        listed = [parents[g] for g in range(len(self.groups))]
+        return listed, Forest(listed)
 
     @property
     def is_exact(self) -> bool:
@@ -111,7 +110,7 @@ class Overlaps:
         forest, innermost = self.hierarchy
         if self.overlap == "latent":
             return forest.best_apart(np.array([gains[g].sum() for g in self.groups]), k)
-        return forest.best(np.bincount(innermost, gains, len(self.groups)), k)
+        return forest.best(np.bincount(innermost, gains, len(self.groups)).astype(np.float64), k)
 
     def _chained(self, gains: Vector, k: int) -> Indices:
         """Return the best groups where each overlap is one of two groups, without circles.
@@ -129,7 +128,9 @@ class Overlaps:
             else:
                 one, other = numbers
                 shared[one if parents[one] == other else other] += gains[i]
-        return _Chain(own, shared, parents, forest.order, k, self.overlap).best()
+        return _Chain(
+            own, shared, parents, order=forest.order, k=k, latent=self.overlap == "latent"
+        ).best()
 
     def _greedy(self, gains: Vector, k: int) -> Indices:
         """Return groups, each of which adds most to those before.
@@ -165,8 +166,9 @@ class Overlaps:
             if not rest:
                 return True
             if len(chosen) < k:
-                for g in min(rest, key=len):
-                    pending.append((chosen | {g}, [n for n in rest if g not in n]))
+                pending.extend(
+                    (chosen | {g}, [n for n in rest if g not in n]) for g in min(rest, key=len)
+                )
         return False
 
 
@@ -182,11 +184,12 @@ class _Chain:
         own: Vector,
         shared: Vector,
         parents: list[int],
+        *,
         order: Indices,
         k: int,
-        overlap: Overlap,
+        latent: bool,
     ) -> None:
-        self.shared, self.latent = shared, overlap == "latent"
+        self.shared, self.latent = shared, latent
         self.width = min(k, len(parents)) + 1
         lag = np.subtract.outer(np.arange(self.width), np.arange(self.width))
         self.lag = np.where(lag < 0, self.width, lag)  # beyond the end, where -inf is put

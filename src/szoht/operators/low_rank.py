@@ -6,13 +6,10 @@ import numpy as np
 
 from szoht.core.validation import check_integer
 from szoht.errors import ParameterError, ParameterTypeError
-from szoht.operators.base import check_finite
+from szoht.operators.base import SET_TOLERANCE, check_finite
 from szoht.types import Vector
 
 __all__ = ["LowRank"]
-
-ROUNDING = 1e-10
-"""Singular values below this part of the largest count as zero."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ class LowRank:
     def contains(self, x: Vector) -> bool:
         """Tell whether the rank is at most r, up to rounding."""
         values = np.linalg.svd(x.reshape(self.shape), compute_uv=False)
-        return bool((values[self.r :] <= ROUNDING * values[0]).all())
+        return bool((values[self.r :] <= SET_TOLERANCE * values[0]).all())
 
 
 def _as_shape(value: object) -> tuple[int, int]:

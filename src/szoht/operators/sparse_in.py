@@ -8,7 +8,7 @@ from scipy.fft import dct, idct
 
 from szoht.core.validation import check_choice, check_integer, frozen
 from szoht.errors import CapabilityError, ParameterError, ParameterTypeError
-from szoht.operators.base import check_finite, largest
+from szoht.operators.base import SET_TOLERANCE, check_finite, largest
 from szoht.types import Vector
 
 __all__ = ["LinearTransform", "SparseIn", "TransformName"]
@@ -16,10 +16,7 @@ __all__ = ["LinearTransform", "SparseIn", "TransformName"]
 TransformName: TypeAlias = Literal["dct", "haar"]
 """Transforms of any length, and of a power of two."""
 
-ROUNDING = 1e-9
-"""Transforms are orthonormal, and points in the set, up to this part of their norm."""
-
-PROBES = 3
+TRANSFORM_PROBES = 3
 """Random vectors on which a transform is tested."""
 
 
@@ -84,13 +81,12 @@ class SparseIn:
             raise ParameterError(f'`transform="haar"` needs a power of two; got d={d}.')
         check_integer("k", self.k, low=1, high=columns, high_name="number of coefficients")
         rng = np.random.default_rng(0)
-        for _ in range(PROBES):
-            z, x = rng.standard_normal(columns), rng.standard_normal(d)
-            back, adjoint = self.coefficients(self.synthesis(z)) - z, self.coefficients(x)
-            error = max(
-                float(np.abs(back).max()), abs(float(self.synthesis(z) @ x - z @ adjoint)) / d
-            )
-            if not error <= ROUNDING:
+        for _ in range(TRANSFORM_PROBES):
+            z: Vector = rng.standard_normal((columns,))
+            x: Vector = rng.standard_normal((d,))
+            back = float(np.abs(self.coefficients(self.synthesis(z)) - z).max())
+            error = max(back, abs(float(self.synthesis(z) @ x - z @ self.coefficients(x))) / d)
+            if not error <= SET_TOLERANCE:
                 raise CapabilityError(
                     "`transform` must have orthonormal columns, and `rmatvec` must be its "
                     f"transpose; W'W z differs from z by {error:.1g}. Minimize over z instead, "
@@ -125,7 +121,9 @@ class SparseIn:
 
     def contains(self, x: Vector) -> bool:
         """Tell whether ``x`` has at most k non-zero coefficients, up to rounding."""
-        return float(np.linalg.norm(self.prox(x, 1.0) - x)) <= ROUNDING * float(np.linalg.norm(x))
+        return float(np.linalg.norm(self.prox(x, 1.0) - x)) <= SET_TOLERANCE * float(
+            np.linalg.norm(x)
+        )
 
 
 def _as_matrix(value: object) -> Vector:

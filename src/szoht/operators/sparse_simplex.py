@@ -8,13 +8,10 @@ import numpy as np
 
 from szoht.core.validation import check_integer, check_real
 from szoht.errors import ParameterError
-from szoht.operators.base import check_finite, ranks_within
+from szoht.operators.base import SET_TOLERANCE, check_finite, ranks_within
 from szoht.types import Indices, Vector
 
 __all__ = ["SparseSimplex"]
-
-ROUNDING = 1e-9
-"""Sums and limits hold up to this part of the total."""
 
 
 @dataclass(frozen=True)
@@ -98,14 +95,14 @@ class SparseSimplex:
     @property
     def fewest(self) -> int:
         """The fewest entries that reach the total."""
-        return max(1, math.ceil(self.total / self.at_most * (1 - ROUNDING)))
+        return max(1, math.ceil(self.total / self.at_most * (1 - SET_TOLERANCE)))
 
     @property
     def most(self) -> int:
         """The most entries that do not exceed the total, k at most."""
         if self.at_least * self.k <= self.total:
             return self.k
-        return math.floor(self.total / self.at_least * (1 + ROUNDING))
+        return math.floor(self.total / self.at_least * (1 + SET_TOLERANCE))
 
     def check(self, d: int) -> None:
         """Raise unless k is in [1, d] and the groups have d coordinates and allow the total."""
@@ -116,7 +113,7 @@ class SparseSimplex:
             raise ParameterError(
                 f"`groups` must have d entries; got {len(self.groups)} with d={d}."
             )
-        room = int(np.minimum(np.bincount(self._members), self.per_group).sum())
+        room = int(np.minimum(np.bincount(self._members), self.per_group or 0).sum())
         if room < self.fewest:
             raise ParameterError(
                 f"`per_group` must allow the {self.fewest} entries that the sum needs; got "
@@ -151,27 +148,26 @@ class SparseSimplex:
 
         Entries are never negative, not even by rounding.
         """
-        slack = ROUNDING * self.total
+        slack = SET_TOLERANCE * self.total
         support = np.flatnonzero(x)
         values = x[support]
         close = abs(float(x.sum()) - self.total) <= slack
         inside = (values >= self.at_least - slack) & (values <= self.at_most + slack)
         if not (close and (x >= 0).all() and inside.all() and support.size <= self.k):
             return False
-        return self.groups is None or self._members_fit(support)
+        if self.groups is None:
+            return True
+        return not np.any(ranks_within(self._members[support]) >= (self.per_group or 0))
 
     @cached_property
     def _members(self) -> Indices:
         return np.array(self.groups, dtype=np.intp)
 
-    def _members_fit(self, support: Indices) -> bool:
-        return bool((np.bincount(self._members[support]) <= self.per_group).all())
-
     def _highest(self, y: Vector) -> Indices:
         """Return the k largest entries in descending order; ties go to the lowest index."""
         order = np.argsort(-y, kind="stable")
         if self.groups is not None:
-            order = order[ranks_within(self._members[order]) < self.per_group]
+            order = order[ranks_within(self._members[order]) < (self.per_group or 0)]
         return order[: self.k]
 
     def _within_limits(self, y: Vector) -> Vector:

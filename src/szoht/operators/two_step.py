@@ -1,19 +1,19 @@
 """Sparse points of a convex set: hard thresholding, then the convex projection."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from szoht.core.operator import Operator, declared_bounds
 from szoht.errors import CapabilityError, ParameterTypeError
+from szoht.operators.base import SET_TOLERANCE
 from szoht.types import Vector
 
 __all__ = ["TwoStep"]
 
-PROBES = 20
+CONVEXITY_PROBES = 20
 """Random points on which the conditions on the convex set are tested."""
-
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,12 +84,12 @@ class TwoStep:
         self.sparse.check(d)
         self.convex.check(d)
         rng = np.random.default_rng(0)
-        scales = np.logspace(-2, 2, PROBES)
+        scales = np.logspace(-2, 2, CONVEXITY_PROBES)
         dense = [scale * rng.standard_normal(d) for scale in scales]
         points = [self.convex.prox(y, 1.0) for y in dense]
         if not self._holds(np.zeros(d)):
             self._refuse("it does not contain zero")
-        for one, other in zip(points, points[1:], strict=False):
+        for one, other in pairwise(points):
             if not self._holds((one + other) / 2):
                 self._refuse("it is not convex: the middle between two of its points is outside")
         for y in dense:
@@ -110,7 +110,7 @@ class TwoStep:
         if self.convex.contains(x):  # type: ignore[attr-defined]
             return True
         moved = float(np.abs(self.convex.prox(x, 1.0) - x).max())
-        return moved <= ROUNDING * float(np.abs(x).max())
+        return moved <= SET_TOLERANCE * float(np.abs(x).max())
 
     def _refuse(self, reason: str) -> None:
         raise CapabilityError(

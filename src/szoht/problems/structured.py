@@ -155,9 +155,7 @@ def _filled(rng: np.random.Generator, d: int, support: Indices) -> Vector:
     return x
 
 
-def _grow(
-    rng: np.random.Generator, neighbors: list[list[int]], start: int, size: int
-) -> Indices:
+def _grow(rng: np.random.Generator, neighbors: list[list[int]], start: int, size: int) -> Indices:
     """Return connected nodes: at each step, a random one of those around is added."""
     inside, border = {start}, set(neighbors[start])
     while len(inside) < size:

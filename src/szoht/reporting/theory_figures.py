@@ -1,4 +1,4 @@
-"""Figures of the theory: contraction against k, estimates, the trade-off of two-step projections."""
+"""Figures of the theory: contraction against k, estimates, what two-step projections trade."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

@@ -52,11 +52,10 @@ def constraint_on_z(
         low, high = variables.z_low, variables.z_high
         return SparseBox(operator.k, low=low, high=high) if variables.bounded else operator
     if isinstance(operator, Bounded):
+        if isinstance(operator, Semicontinuous):
+            operator = replace(operator, at_least=_in_units(operator, variables))
         low, high = _bounds(operator, variables)
-        bounded = replace(operator, low=low, high=high)
-        if isinstance(bounded, Semicontinuous):
-            return replace(bounded, at_least=_in_units(bounded, variables))
-        return bounded
+        return replace(operator, low=low, high=high)
     if isinstance(operator, Box | Identity):
         if isinstance(operator, Identity) and not variables.bounded:
             return operator
@@ -65,9 +64,7 @@ def constraint_on_z(
     return _of_sums(operator, variables)
 
 
-def _bounds(
-    operator: Bounded | Box | Identity, variables: Variables
-) -> tuple[Vector, Vector]:
+def _bounds(operator: Bounded | Box | Identity, variables: Variables) -> tuple[Vector, Vector]:
     """Return bounds on z: those of the operator, on x, and those of the variables."""
     if isinstance(operator, Identity):
         return variables.z_low, variables.z_high

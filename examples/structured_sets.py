@@ -1,6 +1,6 @@
 """What structured sets look like, and what is recovered from values with them and without.
 
-Run with ``python examples/structures.py --out structures.png``.
+Run with ``python examples/structured_sets.py --out structures.png``.
 """
 
 import argparse
