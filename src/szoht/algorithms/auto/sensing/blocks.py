@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from szoht.types import Indices, Vector
 
-__all__ = ["Sets", "connected_sets", "explaining_sets", "small_sets"]
+__all__ = ["AMBIGUOUS", "Sets", "connected_sets", "explaining_sets", "in_common", "small_sets"]
 
 Sets = NDArray[np.bool_]
 """Sets of candidates, one per row of a mask."""
@@ -61,9 +61,22 @@ def explaining_sets(sets: Sets, rows: Vector, y: Vector, noise: float) -> Sets:
     """
     if not len(sets):
         return sets
+    error = _errors(sets, rows, y)
+    nearly: Sets = sets[error <= AMBIGUOUS * noise]
+    return nearly if (error <= noise).any() else sets[:0]
+
+
+def in_common(sets: Sets, rows: Vector, y: Vector, noise: float) -> Sets:
+    """Return what sets that explain ``y`` have in common, if that alone nearly does; else them."""
+    common: Sets = sets.all(axis=0, keepdims=True)
+    if len(sets) > 1 and _errors(common, rows, y)[0] <= AMBIGUOUS * noise:
+        return common
+    return sets
+
+
+def _errors(sets: Sets, rows: Vector, y: Vector) -> Vector:
+    """Return by how much each set of columns, all of one size, misses ``y`` at most."""
     columns = np.nonzero(sets)[1].reshape(len(sets), -1)
     basis = np.linalg.qr(rows.T[columns].transpose(0, 2, 1))[0]
     miss = y - np.einsum("nij,nj->ni", basis, np.einsum("nij,i->nj", basis, y))
-    error = np.abs(miss).max(axis=1)
-    nearly: Sets = sets[error <= AMBIGUOUS * noise]
-    return nearly if (error <= noise).any() else sets[:0]
+    return np.asarray(np.abs(miss).max(axis=1))

@@ -14,9 +14,11 @@ import numpy as np
 
 from szoht.algorithms.auto.records import Confidence, Slopes, Steps
 from szoht.algorithms.auto.sensing.blocks import (
+    AMBIGUOUS,
     Sets,
     connected_sets,
     explaining_sets,
+    in_common,
     small_sets,
 )
 from szoht.algorithms.auto.sensing.round import SensingRound
@@ -26,8 +28,8 @@ from szoht.types import Indices, Vector
 
 __all__ = ["sense_by_growth"]
 
-BLOCK = 16
-"""Candidates in a block: all 2^16 sets of them, but for those that are not connected, compete."""
+BLOCK = 12
+"""Candidates in a block: all 2^12 sets of them, but for those that are not connected, compete."""
 
 SEEDS, MOST_SEEDS, MOST_APART = 1.5, 3, 60
 """Coordinates with a slope that are expected among those that are looked at first, how many are
@@ -39,6 +41,9 @@ SPARE = 3
 FIRST_SHARE, AT_ONCE = 0.3, 0.5
 """Share of the candidates that is expected to matter before any is known, and how many rows are
 measured at once for each that is expected: more would be too many for some blocks."""
+
+CHANCE = 0.01
+"""A set is chosen once the probability that a wrong one explains all rows is below this."""
 
 TOLERANCE = 2.0
 """Misses up to so many standard deviations are noise."""
@@ -99,6 +104,8 @@ class _Growth:
         self.generator = sensing.context.generator()
         self.rows = sensing.measured.columns(np.arange(structure.d))
         self.rest = sensing.measured.slopes - sensing.noise.curvature * sensing.step
+        # rows of signs add up slopes of the usual size, as many as may stay
+        self.usual = float(np.sqrt(np.mean(self.rest**2) / structure.size))
         self.enough = EXPLAINED * float(np.abs(self.rest).max()) + TOLERANCE * sensing.slope_noise
 
     @property
@@ -169,8 +176,8 @@ class _Growth:
         """
         rows, y, noise = np.empty((0, block.size)), np.empty(0), self.noise(block.size)
         sizes = sets.sum(axis=1)
-        size, rivals = 0, sets[:0]
-        while len(rivals) != 1:
+        size, compared, rivals = 0, 0, sets[:0]
+        while len(rivals) != 1 or self.is_chance(compared, y.size - int(rivals[0].sum()), noise):
             if y.size > block.size + SPARE or (size > sizes.max() and not len(rivals)):
                 return False
             more = self.random_rows(1 if y.size else first, block.size)
@@ -178,14 +185,20 @@ class _Growth:
             rivals = explaining_sets(rivals, rows, y, noise)  # of those that did before
             while not len(rivals) and size < min(y.size, block.size):
                 rivals = explaining_sets(sets[sizes == size], rows, y, noise)
+                compared += int(np.count_nonzero(sizes == size))
                 size += 1
             if not len(rivals) and y.size >= block.size:
                 rivals = np.ones((1, block.size), dtype=bool)
+            rivals = in_common(rivals, rows, y, noise)
         chosen = rivals[0]
         slopes = np.zeros(block.size)
         slopes[chosen] = np.linalg.lstsq(rows[:, chosen], y, rcond=None)[0]
-        self.close(block, slopes)
+        self.close(block, np.where(np.abs(slopes) > AMBIGUOUS * noise, slopes, 0.0))
         return True
+
+    def is_chance(self, compared: int, spare: int, noise: float) -> bool:
+        """Tell whether one of so many sets may explain all rows, so many to spare, by chance."""
+        return spare > 0 and compared * min(1.0, 2 * noise / self.usual) ** spare > CHANCE
 
     def close(self, coordinates: Indices, slopes: Vector) -> None:
         """Take these slopes as known."""
@@ -213,16 +226,21 @@ class _Growth:
         """What curvature adds to a difference along an axis, per length."""
         return self.sensing.noise.curvature / self.structure.free.size
 
+    @property
+    def rounding(self) -> float:
+        """What one value may be off."""
+        return max(self.sensing.rounding, self.sensing.noise.sigma)
+
     def step(self, n: int) -> float:
         """Return the length of differences along n coordinates that errs least."""
         sensing = self.sensing
         if self.structure.bounded or self.bend == 0:
             return sensing.step
-        balanced = math.sqrt(3 * sensing.rounding / (UNEVEN * abs(self.bend) * n))
+        balanced = math.sqrt(3 * self.rounding / (UNEVEN * abs(self.bend) * n))
         return min(max(balanced, sensing.step), LONGEST)
 
     def noise(self, n: int) -> float:
         """Return what slopes along n coordinates may be off."""
         step = self.step(n)
-        rounding = 3 * self.sensing.rounding / step
+        rounding = 3 * self.rounding / step
         return TOLERANCE * (rounding + UNEVEN * abs(self.bend) * n * step)
