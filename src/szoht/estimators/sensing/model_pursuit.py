@@ -11,7 +11,7 @@ from szoht.types import Indices, Vector
 
 __all__ = ["model_pursuit"]
 
-PASSES = 12
+GROWTH_PASSES = 12
 """Passes in which the support grows."""
 
 KEPT = 10.0
@@ -45,13 +45,13 @@ def model_pursuit(
     support, slopes = np.empty(0, dtype=np.intp), np.asarray(np.empty(0))
     residual = measurements.centered[:used]
     enough = max(RESIDUAL * float(np.linalg.norm(residual)), noise * math.sqrt(used))
-    for step in range(1, PASSES + 1):
+    for step in range(1, GROWTH_PASSES + 1):
         if float(np.linalg.norm(residual)) <= enough:
             break
         weights[:used] = residual
         worth = measurements.correlate(weights) ** 2
         worth[support] = KEPT * float(worth.max())
-        wanted = min(most, max(support.size + 1, round(most * step / PASSES)))
+        wanted = min(most, max(support.size + 1, round(most * step / GROWTH_PASSES)))
         support = best(worth, wanted)
         columns = np.column_stack([common, measurements.columns(support)[:used]])
         fit = np.linalg.lstsq(columns, y[:used], rcond=None)[0]

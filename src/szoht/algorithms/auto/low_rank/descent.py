@@ -20,22 +20,22 @@ from szoht.types import Vector
 
 __all__ = ["Manifold"]
 
-MEMORY = 20
+PAIRS_KEPT = 20
 """Pairs of steps and changes of the gradient that are remembered."""
 
-NEGLIGIBLE = 1e-7
+NEGLIGIBLE_VALUE = 1e-7
 """Singular values smaller than this share of the largest are taken for zero."""
 
-CHECKS, EXPLAINED = 2, 0.05
+CHECKS, GRADIENT_EXPLAINED = 2, 0.05
 """Slopes along random signs that must be explained, and up to which share of the gradient."""
 
-MORE = 1.2
+ENERGY_GROWTH = 1.2
 """Columns and rows are found from each other as long as that shows so many times as much of it."""
 
-TIGHT = 0.05
+TIGHT_LINE = 0.05
 """Line searches end this close to the minimum of a parabola: slopes cost much more than trials."""
 
-STALLED = 1e-9
+STALLED_GAIN = 1e-9
 """A step that gains less than this share of f has come to an end of short differences."""
 
 
@@ -59,7 +59,7 @@ class Manifold:
     def rank(self, point: EvaluatedPoint) -> int:
         """Return how many singular values are not negligible."""
         values = np.linalg.svd(self.matrix(point), compute_uv=False)
-        return int(np.count_nonzero(values > NEGLIGIBLE * values[0]))
+        return int(np.count_nonzero(values > NEGLIGIBLE_VALUE * values[0]))
 
     def slopes(
         self, point: EvaluatedPoint, probes: OuterProducts, *, central: bool = False
@@ -88,7 +88,7 @@ class Manifold:
         gradient = left @ image.T
         if not (yield from self._explains(point, gradient)):
             shown, transposed, basis = 0.0, True, left
-            while (energy := float((image**2).sum())) > MORE * shown:
+            while (energy := float((image**2).sum())) > ENERGY_GROWTH * shown:
                 shown, transposed, basis = energy, not transposed, _basis(image)
                 image = yield from self.times(point, basis, transposed=transposed)
             gradient = basis @ image.T if transposed else image @ basis.T
@@ -112,7 +112,7 @@ class Manifold:
         left, right = (generator.choice(np.array([-1.0, 1.0]), (CHECKS, n)) for n in (p, q))
         slopes = yield from self.slopes(point, OuterProducts(left=left, right=right))
         expected = np.einsum("ni,ij,nj->n", left, gradient, right)
-        return bool(np.abs(slopes - expected).max() <= EXPLAINED * np.linalg.norm(gradient))
+        return bool(np.abs(slopes - expected).max() <= GRADIENT_EXPLAINED * np.linalg.norm(gradient))
 
     def descend_along(self, point: EvaluatedPoint, gradient: Vector) -> Steps[EvaluatedPoint]:
         """Move against a gradient of rank r, from a point of lower rank."""
@@ -142,7 +142,7 @@ class Manifold:
                 break
             better = parabola(point.value, slope, length, trial.value)
             better = min(max(better, length / MAX_STEP_GROWTH), MAX_STEP_GROWTH * length)
-            if good and abs(better / length - 1) < TIGHT:
+            if good and abs(better / length - 1) < TIGHT_LINE:
                 break
             length = better
         return best, where
@@ -174,7 +174,7 @@ class Manifold:
             first = size if math.isnan(first) else first
             if size <= accuracy * first:
                 break
-            pairs = [(space.project(s), space.project(y)) for s, y in pairs[-MEMORY:]]
+            pairs = [(space.project(s), space.project(y)) for s, y in pairs[-PAIRS_KEPT:]]
             direction = -_quasi_newton(gradient, pairs)
             if not pairs:
                 direction *= self.first_length(point) / float(np.abs(direction).max())
@@ -184,7 +184,7 @@ class Manifold:
                 return space.retract(length * step)
 
             moved, _ = yield from self.search_line(point, at, slope)
-            stalled = not point.value - moved.value > STALLED * abs(point.value)
+            stalled = not point.value - moved.value > STALLED_GAIN * abs(point.value)
             before, point = (point, gradient), moved
             if (stalled and central) or np.abs(point.z).max() > MAX_UNITS:
                 break
@@ -196,7 +196,7 @@ class Manifold:
 def _basis(columns: Vector) -> Vector:
     """Return an orthonormal basis of what columns span, but for rounding."""
     left, values, _ = np.linalg.svd(columns, full_matrices=False)
-    return np.asarray(left[:, values > NEGLIGIBLE * values[0]])
+    return np.asarray(left[:, values > NEGLIGIBLE_VALUE * values[0]])
 
 
 def _quasi_newton(gradient: Vector, pairs: list[tuple[Vector, Vector]]) -> Vector:

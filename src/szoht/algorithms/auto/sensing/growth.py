@@ -54,13 +54,13 @@ UNEVEN = 0.3
 LONGEST = 1e-5
 """The longest differences."""
 
-EXPLAINED = 1e-3
+ROWS_EXPLAINED = 1e-3
 """Rows over all coordinates are explained up to this share."""
 
 
 def sense_by_growth(sensing: SensingRound, structure: Connected) -> Steps[Slopes | None]:
     """Find all slopes, or None where more coordinates have one than may stay or some are apart."""
-    growth = _Growth(sensing, structure)
+    growth = _OutwardSearch(sensing, structure)
     yield from growth.measure_support()
     while not growth.is_explained:
         if len(growth.slopes) > structure.size + sensing.support.size or growth.failed:
@@ -84,7 +84,7 @@ def sense_by_growth(sensing: SensingRound, structure: Connected) -> Steps[Slopes
 
 
 @dataclass
-class _Growth:
+class _OutwardSearch:
     """The slopes found so far, by coordinate, and what rows over many coordinates leave to explain.
 
     ``closed`` are the coordinates whose slopes are known, zero ones included.
@@ -106,7 +106,7 @@ class _Growth:
         self.rest = sensing.measured.slopes - sensing.noise.curvature * sensing.step
         # rows of signs add up slopes of the usual size, as many as may stay
         self.usual = float(np.sqrt(np.mean(self.rest**2) / structure.size))
-        self.enough = EXPLAINED * float(np.abs(self.rest).max()) + TOLERANCE * sensing.slope_noise
+        self.enough = ROWS_EXPLAINED * float(np.abs(self.rest).max()) + TOLERANCE * sensing.slope_noise
 
     @property
     def is_explained(self) -> bool:
