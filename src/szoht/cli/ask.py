@@ -7,7 +7,7 @@ import typer
 
 from szoht.cli import options
 from szoht.cli import variables as stated
-from szoht.cli.constraint import ConstraintOption, parse_constraint
+from szoht.cli.constraints import ConstraintOption, parse_constraint
 from szoht.core.variables import Variables
 from szoht.evaluation.oracle import OnError
 from szoht.evaluation.programs import as_json_point
@@ -41,6 +41,7 @@ def ask(
     target: options.Target = None,
     seed: options.Seed = None,
     on_error: options.OnErrorChoice = None,
+    known: options.Known = None,
     sparse: Annotated[bool, typer.Option("--sparse", help="Print only the non-zeros.")] = False,
     limit: Annotated[
         int | None, typer.Option("--limit", help="Maximum number of points to print.")
@@ -64,22 +65,23 @@ def ask(
                     problem.start,
                     **problem.keywords,
                     maximize=maximize,
-                    k=k,
-                    constraint=parse_constraint(constraint),
+                    k=k if constraint is None else None,
+                    constraint=parse_constraint(constraint, k),
                     method=method,
                     options=options.parse_options(option),
                     max_queries=budget,
                     target=target,
                     rng=seed,
                     on_error=cast(OnError | None, on_error),
+                    known=known,
                 ),
                 problem.start,
                 limits={"max_queries": budget, "target": target},
             )
         name = file.find(run)
-        known = file.spec(name).variables
+        names = file.spec(name).variables
         for point in waiting(file, name)[:limit]:
-            typer.echo(json.dumps(_as_json(point, known, sparse=sparse)))
+            typer.echo(json.dumps(_as_json(point, names, sparse=sparse)))
 
 
 def _as_json(point: Point, variables: Variables | None, *, sparse: bool) -> dict[str, Any]:

@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from szoht.core.validation import check_integer, frozen
 from szoht.errors import CapabilityError, ParameterError, ParameterTypeError
 from szoht.operators.box import Bound, as_bounds, check_bounds, clip_with_gains
-from szoht.operators.connected import select_connected, steiner_nodes
-from szoht.operators.steiner import Graph
 from szoht.types import Indices, Vector
+
+if TYPE_CHECKING:
+    from szoht.operators.steiner import Graph
 
 __all__ = ["GraphSparse"]
 
@@ -78,7 +80,7 @@ class GraphSparse:
         check_integer("k", self.k, low=1, high=d, high_name="d")
         check_bounds(self.low, self.high, d)
 
-    def graph(self, d: int) -> Graph:
+    def graph(self, d: int) -> "Graph":
         """Return the graph with ``d`` nodes."""
         return _graph(self, d)
 
@@ -97,6 +99,8 @@ class GraphSparse:
 
     def select(self, gains: Vector, size: int) -> Indices:
         """Return at most ``size`` nodes in few components with a large sum of ``gains``, sorted."""
+        from szoht.operators.connected import select_connected  # noqa: PLC0415  (imports SciPy)
+
         return select_connected(self.graph(gains.size), gains, size, self.components)
 
     def tail(self, y: Vector) -> Vector:
@@ -112,6 +116,8 @@ class GraphSparse:
             )
         _, gains = clip_with_gains(y, np.ones_like(y), -np.inf, np.inf)
         least = 2 * self.k - 1
+        from szoht.operators.connected import steiner_nodes  # noqa: PLC0415  (imports SciPy)
+
         nodes = steiner_nodes(self.graph(y.size), gains, 1, least=least, most=2 * least)
         if nodes.size < least:  # no tree has so many, or none was found
             nodes = np.flatnonzero(gains)
@@ -132,7 +138,9 @@ class GraphSparse:
 
 
 @lru_cache(maxsize=8)
-def _graph(operator: GraphSparse, d: int) -> Graph:
+def _graph(operator: GraphSparse, d: int) -> "Graph":
+    from szoht.operators.steiner import Graph  # noqa: PLC0415  (imports SciPy)
+
     return Graph(d, operator.edges)
 
 

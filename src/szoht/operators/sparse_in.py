@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from scipy.fft import dct, idct
 
 from szoht.core.validation import check_choice, check_integer, frozen
 from szoht.errors import CapabilityError, ParameterError, ParameterTypeError
@@ -98,7 +97,7 @@ class SparseIn:
         if isinstance(self.transform, np.ndarray):
             return x @ self.transform
         if isinstance(self.transform, str):
-            return dct(x, norm="ortho") if self.transform == "dct" else _haar(x)
+            return _dct(x) if self.transform == "dct" else _haar(x)
         return np.asarray(self.transform.rmatvec(x), dtype=np.float64)
 
     def synthesis(self, z: Vector) -> Vector:
@@ -106,7 +105,7 @@ class SparseIn:
         if isinstance(self.transform, np.ndarray):
             return self.transform @ z
         if isinstance(self.transform, str):
-            return idct(z, norm="ortho") if self.transform == "dct" else _inverse_haar(z)
+            return _dct(z, inverse=True) if self.transform == "dct" else _inverse_haar(z)
         return np.asarray(self.transform.matvec(z), dtype=np.float64)
 
     def prox(self, y: Vector, step: float) -> Vector:
@@ -140,6 +139,13 @@ def _as_matrix(value: object) -> Vector:
             f"`transform` must be 2-d and finite; got an array of shape {matrix.shape}."
         )
     return frozen(matrix)
+
+
+def _dct(x: Vector, *, inverse: bool = False) -> Vector:
+    """Return the orthonormal discrete cosine transform, or its inverse."""
+    from scipy.fft import dct, idct  # noqa: PLC0415  (costs more than the whole import)
+
+    return np.asarray((idct if inverse else dct)(x, norm="ortho"))
 
 
 def _haar(x: Vector) -> Vector:

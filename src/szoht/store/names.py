@@ -24,6 +24,7 @@ PATHS: Mapping[str, Mapping[str, str]] = {
         "auto_low_rank": "szoht.algorithms.auto.low_rank.solver:AutoLowRank",
         "auto_path": "szoht.algorithms.auto.path:AutoPath",
         "auto_transformed": "szoht.algorithms.auto.transformed:AutoTransformed",
+        "calibration": "szoht.algorithms.calibration.solver:Calibration",
         "composite": "szoht.algorithms.composite:Composite",
         "corner_search": "szoht.algorithms.vertex.corner_search:CornerSearch",
         "sparse_rs": "szoht.algorithms.vertex.sparse_rs:SparseRS",
@@ -86,6 +87,7 @@ PATHS: Mapping[str, Mapping[str, str]] = {
         "target": "szoht.stopping:Target",
     },
     "": {
+        "known_evaluations": "szoht.core.known:KnownEvaluations",
         "measured": "szoht.core.algorithm:Measured",
         "program": "szoht.evaluation.programs:Program",
         "sparse_vector": "szoht.core.sparse_vector:SparseVector",

@@ -202,3 +202,18 @@ def test_a_budget_that_noise_uses_up_is_named():
     assert result.nfev == 500
     assert result.status.name == "QUERIES"
     assert result.fun_error > 0
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_slopes_of_a_median_hold_as_far_as_the_next_component_only(seed):
+    """Exact over short distances, but those of one residual out of 150: they lead nowhere."""
+    rng = np.random.default_rng(seed)
+    a, target = rng.standard_normal((150, 60)), np.zeros(60)
+    target[[3, 17, 30]] = [1.5, -1.0, 0.8]
+    b = a @ target + 0.05 * rng.standard_normal(150)
+
+    def f(x):
+        return float(np.median(np.abs(a @ x - b)))
+
+    result = minimize(f, np.zeros(60), k=3, max_queries=1200, rng=seed)
+    assert f(result.x) < f(target) + 0.05 * (f(np.zeros(60)) - f(target))

@@ -12,6 +12,7 @@ from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.structure import Structure
 from szoht.algorithms.generator import SolverContext
 from szoht.core.directions import Directions, ScaledDirections
+from szoht.core.known import KnownEvaluations
 from szoht.core.query import Answer, Plan, Query
 from szoht.core.random import Key, Purpose
 from szoht.core.validation import frozen
@@ -44,7 +45,9 @@ class SearchContext:
     point is then asked until two values agree. ``doubts`` is how many suspicious values may still
     be asked again to find that out. ``kinks`` counts, from the first kink on, the rounds since.
     ``effort`` multiplies patience. ``on_part``: values are about part of a finite sum, so that no
-    point is an answer yet; ``reserve`` evaluations are kept to validate one.
+    point is an answer yet; ``reserve`` evaluations are kept to validate one. ``known`` are
+    evaluations from before the run, ``known_checked`` whether one of them was measured again, and
+    ``known_too_far`` whether those farther away have told nothing.
     """
 
     outer: SolverContext
@@ -67,6 +70,9 @@ class SearchContext:
     units_equalized: bool = False
     doubts: int = 4
     kinks: int = 0
+    known: KnownEvaluations | None = None
+    known_checked: bool = False
+    known_too_far: bool = False
 
     @property
     def left(self) -> float:

@@ -44,10 +44,10 @@ def auto(
     Parameters
     ----------
     k, constraint
-        As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse` and `SparseSimplex` are served; others
-        (balls, boxes, penalties, groups that overlap, weights with limits) are handed to `szoht`
-        with its line search, and ``result.explain`` says so. Without either, a path over k is
-        walked; see `AutoPath`.
+        As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse`, `SparseSimplex`, `TreeSparse`,
+        `GraphSparse`, `LowRank` and `SparseIn` are served; others (balls, boxes, penalties, weights
+        with limits) are handed to `szoht` with its line search, and ``result.explain`` says so.
+        Without either, a path over k is walked; see `AutoPath`.
     sampler : Sampler
         `Seeds` says that the objective takes a seed. A finite sum is solved on a part of it first,
         then on more, then on the whole. With other constraints, the sampler of `szoht`.

@@ -20,6 +20,7 @@ from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.units import find_units
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Measured, PathPoint, State
+from szoht.core.known import KnownEvaluations
 from szoht.operators import Identity, Sparse
 from szoht.types import Sample
 
@@ -82,6 +83,7 @@ class AutoPath(GeneratorAlgorithm):
     policy: Policy | None = None
     has_units: bool = field(default=False, repr=False)
     effort: float = field(default=1.0, repr=False)
+    known: KnownEvaluations | None = field(default=None, repr=False)
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Take a finite sum as a whole: values for different k must be values of one function."""

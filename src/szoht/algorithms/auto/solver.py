@@ -8,15 +8,18 @@ from szoht.algorithms.auto.context import BudgetSpentError, SearchContext
 from szoht.algorithms.auto.descent import search_supports
 from szoht.algorithms.auto.finite_sums import assumed_noise, solve_on_parts
 from szoht.algorithms.auto.global_search import search_globally, spend_rest
+from szoht.algorithms.auto.known import note_elsewhere
 from szoht.algorithms.auto.noise import estimate_noise, solve_noisy
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.samples import part, validated_size
+from szoht.algorithms.auto.sensing.dense import recall_filter
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structures import Coordinates, Structured, structure_of
 from szoht.algorithms.auto.units import find_units
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Ending
+from szoht.core.known import KnownEvaluations
 from szoht.types import Sample
 
 if TYPE_CHECKING:
@@ -38,6 +41,7 @@ class Auto(GeneratorAlgorithm):
     policy: Policy | None = None
     has_units: bool = field(default=False, repr=False)
     effort: float = field(default=1.0, repr=False)
+    known: KnownEvaluations | None = field(default=None, repr=False)
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Return the components that the answer is measured on, all where the budget allows."""
@@ -65,6 +69,7 @@ def begin(outer: SolverContext, operator: Structured, solver: "Auto | AutoPath")
         policy=solver.policy or Policy(),
         budget=solver.max_queries,
         effort=solver.effort,
+        known=None if outer.sample is not None or outer.seeded else solver.known,
     )
 
 
@@ -74,6 +79,7 @@ def solve(context: SearchContext) -> Steps[EvaluatedPoint | None]:
     if math.isnan(start.value):
         return None
     context.first_value = start.value
+    note_elsewhere(context)
     noise = NoiseModel()
     try:
         if context.is_small:
@@ -83,7 +89,7 @@ def solve(context: SearchContext) -> Steps[EvaluatedPoint | None]:
         start, noise = yield from find_units(context, start, noise)
         if noise.fresh:
             return (yield from solve_noisy(context, start, noise))
-        state = SearchState(point=start, noise=noise)
+        state = SearchState(point=start, noise=noise, memory=recall_filter(context, noise))
         if noise.exact:
             state = yield from search_supports(context, state)
             noise = state.noise  # an error may have been found since

@@ -1,12 +1,10 @@
-"""The option that states a constraint: a set and its parameters, as JSON."""
+"""A constraint as JSON: a set and its parameters."""
 
 import inspect
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
-
-import typer
+from typing import Any
 
 from szoht.cli.options import read_vector
 from szoht.core.operator import Operator
@@ -14,29 +12,17 @@ from szoht.core.validation import check_choice
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.store.names import PATHS, find_class
 
-__all__ = ["ConstraintOption", "parse_constraint"]
+__all__ = ["SETS", "read_constraint"]
 
 SETS = tuple(sorted(PATHS["Operator"]))
 
-ConstraintOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--constraint",
-        help="A set instead of -k: JSON, or a file with it, such as "
-        '{"set": "tree_sparse", "k": 5, "parents": "parents.npy"}. Arrays are lists or NPY files. '
-        f"Sets: {', '.join(SETS)}.",
-    ),
-]
 
-
-def parse_constraint(text: str | None) -> Operator | None:
+def read_constraint(text: str) -> Operator:
     """Return the constraint that JSON text, or a file with it, states.
 
-    >>> parse_constraint('{"set": "low_rank", "r": 2, "shape": [3, 4]}')
+    >>> read_constraint('{"set": "low_rank", "r": 2, "shape": [3, 4]}')
     LowRank(r=2, shape=(3, 4))
     """
-    if text is None:
-        return None
     inline = text.lstrip().startswith("{")
     folder = Path() if inline else Path(text).parent
     try:

@@ -1,0 +1,369 @@
+"""`least_squares`: sparse calibration of a function that returns many numbers."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from concurrent import futures
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from szoht.algorithms.calibration import Calibration
+from szoht.algorithms.calibration.residuals import Loss
+from szoht.core.objective import Call, HasValue, Objective, as_objective
+from szoht.core.query import Answer, Plan
+from szoht.core.validation import check_integer
+from szoht.core.variable_columns import Named
+from szoht.core.variables import Variables
+from szoht.evaluation.chunks import Chunk, ChunkValues
+from szoht.evaluation.executors.base import Executor
+from szoht.evaluation.executors.config import resolve_executor
+from szoht.evaluation.oracle import NO_CHUNKS, OnChunk, OnError, Oracle, check_capabilities
+from szoht.run.ask_tell import AskTell
+from szoht.run.callbacks import Callback, prepare_callbacks
+from szoht.run.config import RunConfig
+from szoht.run.constraints import constraint_on_z
+from szoht.run.least_squares_result import LeastSquaresResult, as_least_squares, check_level
+from szoht.run.loop import drive, evaluating
+from szoht.run.mapped import XForm, check_x_as, map_objective
+from szoht.run.outputs import ObservedData, OutputForm, with_outputs
+from szoht.run.problem import Bounds, Start, VariableOptions
+from szoht.stopping import Rule
+from szoht.store import StoreLike, open_store
+from szoht.types import Vector
+
+__all__ = ["LeastSquaresAskTell", "least_squares"]
+
+FIXED_SIMULATIONS, SIMULATIONS_PER_MEASUREMENT = 100, 20
+"""The budget where no limit is given: so many, and so many times k (1 + ln(d / k))."""
+
+
+def least_squares(
+    fun: Call | HasValue | Objective,
+    x0: Start,
+    *,
+    k: int = 5,
+    observed: Any = None,
+    sigma: Any = None,
+    loss: Loss = "linear",
+    f_scale: float = 1.0,
+    bounds: Bounds = None,
+    unit: Named = None,
+    integer: Named = None,
+    names: Iterable[str] | None = None,
+    max_queries: int | None = None,
+    max_iterations: int | None = None,
+    max_seconds: float | None = None,
+    target: float | None = None,
+    stop: Rule | None = None,
+    rng: int | np.random.Generator | np.random.SeedSequence | None = None,
+    vectorized: bool = False,
+    args: tuple[Any, ...] = (),
+    x_as: XForm = "array",
+    on_error: OnError | None = None,
+    chunk_size: int | None = None,
+    workers: int | None = None,
+    executor: Executor | futures.Executor | None = None,
+    timeout: float | None = None,
+    retries: int | None = None,
+    callback: Callback | Iterable[Callback] | None = None,
+    monitor: Callable[[Vector], float] | None = None,
+    progress: bool = False,
+    store: StoreLike | None = None,
+    level: float = 0.95,
+) -> LeastSquaresResult:
+    """Calibrate a function that returns many numbers by changing at most k of its d variables.
+
+    Minimizes ``0.5 * sum(rho(((fun(x) - observed) / sigma) ** 2))`` from values alone. All outputs
+    of a simulation are learned from, which takes a small fraction of the simulations that their
+    sum of squares needs.
+
+    Parameters
+    ----------
+    fun : callable
+        ``fun(x)`` returns an array of shape (m,), or numbers by name as a dict or pandas Series;
+        always the same outputs. Outputs that are NaN are missing: they count as they were at the
+        start, so that nothing is gained by losing them.
+    x0 : Variables, or array of shape (d,)
+        The nominal values, from which changes are counted, and where the run begins.
+    k : int
+        At most this many variables are changed; more than there are means all.
+    observed : array of shape (m,), dict or Series, optional
+        The measurements, NaN where one is missing; by default zeros. By name, if outputs are.
+    sigma : float, array of shape (m,), dict or Series, optional
+        Their standard deviations, > 0; by default one.
+    loss, f_scale
+        As in SciPy: "linear", "soft_l1", "huber" or "cauchy", and where outliers begin, in
+        residuals.
+    bounds, unit, integer, names
+        As in `minimize`.
+    max_queries : int
+        The most simulations; by default 100 + 20 k (1 + ln(d / k)).
+    max_iterations, max_seconds, target, stop
+        As in `minimize`; an iteration is a move, and ``target`` is a cost.
+    rng, args, x_as, on_error, callback, monitor, progress, store
+        As in `minimize`.
+    vectorized, chunk_size
+        ``fun`` takes points of shape (n, d) and returns (n, m), so many points at once.
+    workers, executor, timeout, retries
+        As in `minimize`. Probes come in batches, moves one by one.
+    level : float
+        The probability of confidence intervals.
+
+    Returns
+    -------
+    LeastSquaresResult
+        With ``x``, ``cost``, ``fun``, ``jac``, ``support``, ``changes``, ``intervals``,
+        ``alternatives`` and more.
+
+    Examples
+    --------
+    Two of 200 variables, from 12 outputs:
+
+    >>> import numpy as np
+    >>> import szoht
+    >>> jacobian = np.zeros((12, 200))
+    >>> jacobian[:, ::10] = np.random.default_rng(0).standard_normal((12, 20))
+    >>> truth = np.zeros(200)
+    >>> truth[[30, 70]] = [0.8, -0.5]
+    >>> def simulate(x):
+    ...     return np.tanh(jacobian @ x / 4)
+    >>> result = szoht.least_squares(
+    ...     simulate, np.zeros(200), k=2, observed=simulate(truth), sigma=0.01, rng=0
+    ... )
+    >>> result.support, result.nfev < 60
+    (array([30, 70]), True)
+
+    Notes
+    -----
+    Sensing takes some 8 + k ln(d / k) / ln(1 + min(m, k)) simulations, each of which changes all
+    variables a little, a move one. `docs/calibration.md` tells how it decides.
+    """
+    check_level(level)
+    objective = as_objective(fun, vectorized=vectorized, args=args)
+    check_x_as(x_as, objective)
+    workers_config = resolve_executor(
+        workers=workers, executor=executor, timeout=timeout, retries=retries, min_fraction=None
+    )
+    problem = _Problem.of(
+        x0,
+        k=k,
+        variable_options=VariableOptions(bounds=bounds, unit=unit, integer=integer, names=names),
+        measurements=ObservedData.of(observed, sigma),
+    )
+    form, first = _output_form(problem, objective, x_as)
+    limits = {
+        "max_queries": max_queries,
+        "max_iterations": max_iterations,
+        "max_seconds": max_seconds,
+        "target": target,
+    }
+    config = problem.config(
+        form,
+        loss=loss,
+        f_scale=f_scale,
+        limits=limits,
+        stop=stop,
+        rng=rng,
+        on_error=on_error,
+        x_as=x_as,
+    )
+    objective = map_objective(with_outputs(objective, form), problem.variables, x_as=x_as)
+    oracle = _PrimedOracle(
+        objective=objective, on_error=on_error, chunk_size=chunk_size, first=first
+    )
+    callbacks, displays = prepare_callbacks(callback, progress=progress)
+    run = AskTell.from_config(config, callback=callbacks, monitor=monitor)
+    check_capabilities(objective, run.algorithm, run.solver_plan())
+    with evaluating(run, oracle, workers_config, displays) as ready, ExitStack() as stack:
+        if store is None:
+            return as_least_squares(run, drive(run, ready), level=level)
+        file = stack.enter_context(open_store(store, create=True))
+        spec = config.spec(fun, args=args, vectorized=vectorized, chunk_size=chunk_size)
+        result = drive(run, ready, stack.enter_context(file.create(spec)))
+        return as_least_squares(run, result, level=level)
+
+
+class LeastSquaresAskTell(AskTell):
+    """A run of `least_squares` whose points are simulated by the caller.
+
+    ``tell`` takes outputs of shape (n_points, m). ``result`` is the run so far, its values costs;
+    ``fit`` is what `least_squares` returns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> target = np.array([0.0, 0.0, 2.0, 0.0, -1.0, 0.0])
+    >>> matrix = np.random.default_rng(0).standard_normal((4, 6))
+    >>> run = LeastSquaresAskTell(np.zeros(6), k=2, observed=matrix @ target, rng=0)
+    >>> while not run.done:
+    ...     run.tell(run.ask().points() @ matrix.T)
+    >>> run.fit.support
+    array([2, 4])
+    """
+
+    def __init__(
+        self,
+        x0: Start,
+        *,
+        k: int = 5,
+        observed: Any = None,
+        sigma: Any = None,
+        loss: Loss = "linear",
+        f_scale: float = 1.0,
+        bounds: Bounds = None,
+        unit: Named = None,
+        integer: Named = None,
+        names: Iterable[str] | None = None,
+        max_queries: int | None = None,
+        max_iterations: int | None = None,
+        max_seconds: float | None = None,
+        target: float | None = None,
+        stop: Rule | None = None,
+        rng: int | np.random.Generator | np.random.SeedSequence | None = None,
+        on_error: OnError | None = None,
+        callback: Callback | Iterable[Callback] | None = None,
+        monitor: Callable[[Vector], float] | None = None,
+    ) -> None:
+        problem = _Problem.of(
+            x0,
+            k=k,
+            variable_options=VariableOptions(
+                bounds=bounds, unit=unit, integer=integer, names=names
+            ),
+            measurements=ObservedData.of(observed, sigma),
+        )
+        limits = {
+            "max_queries": max_queries,
+            "max_iterations": max_iterations,
+            "max_seconds": max_seconds,
+            "target": target,
+        }
+        config = problem.config(
+            None, loss=loss, f_scale=f_scale, limits=limits, stop=stop, rng=rng, on_error=on_error
+        )
+        self._begin(config, callback, monitor)
+
+    @property
+    def fit(self) -> LeastSquaresResult:
+        """What is known about the best point so far."""
+        return as_least_squares(self, self.result)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Problem:
+    """Variables, how many of them may change, and what outputs are compared with."""
+
+    variables: Variables
+    k: int
+    measurements: ObservedData
+
+    @classmethod
+    def of(
+        cls, x0: Start, *, k: int, variable_options: VariableOptions, measurements: ObservedData
+    ) -> "_Problem":
+        variables = _variables(x0, variable_options)
+        check_integer("k", k, low=1)
+        free = max(int(variables.free.sum()), 1)
+        return cls(variables=variables, k=min(k, free), measurements=measurements)
+
+    def config(
+        self,
+        form: OutputForm | None,
+        *,
+        loss: Loss,
+        f_scale: float,
+        limits: Mapping[str, Any],
+        stop: Rule | None,
+        rng: Any,
+        on_error: OnError | None,
+        x_as: XForm = "array",
+    ) -> RunConfig:
+        """Return the configuration of the run."""
+        measured, unlimited = (
+            self.measurements,
+            not any(
+                limits.get(name) is not None
+                for name in ("max_queries", "max_iterations", "max_seconds")
+            ),
+        )
+        if unlimited and getattr(stop, "query_limit", None) is None:
+            limits = {**limits, "max_queries": self._default_budget}
+        operator: Any = constraint_on_z(self.k, None, self.variables)
+        algorithm = Calibration(
+            operator=operator,
+            observed=measured.observed,
+            sigma=measured.sigma,
+            n_outputs=measured.n_outputs if form is None else form.n_outputs,
+            output_names=measured.names if form is None else form.names,
+            loss=loss,
+            f_scale=f_scale,
+            grid=self.variables.grid,
+            max_queries=limits.get("max_queries"),
+        )
+        return RunConfig.of(
+            self.variables,
+            method=algorithm,
+            limits=limits,
+            stop=stop,
+            rng=rng,
+            on_error=on_error,
+            x_as=x_as,
+        )
+
+    @property
+    def _default_budget(self) -> int:
+        measurements = self.k * (1 + math.log(max(self.variables.free.sum() / self.k, 1.0)))
+        return math.ceil(FIXED_SIMULATIONS + SIMULATIONS_PER_MEASUREMENT * measurements)
+
+
+def _variables(x0: Start, options: VariableOptions) -> Variables:
+    """Return the variables; changes from a plain array are counted from its values."""
+    if not isinstance(x0, Variables):
+        options = VariableOptions(**{**vars(options), "reference": x0})
+    variables = options.variables(x0, method="auto")
+    assert variables is not None, "a reference is given"  # noqa: S101
+    return variables
+
+
+def _output_form(
+    problem: _Problem, objective: Objective, x_as: XForm
+) -> tuple[OutputForm, ChunkValues | None]:
+    """Return the form of the outputs, and what the start gave if it had to be asked for it."""
+    measured = problem.measurements
+    if measured.n_outputs is not None:
+        return OutputForm(n_outputs=measured.n_outputs, names=measured.names), None
+    mapped = map_objective(objective, problem.variables, x_as=x_as)
+    start = problem.variables.z_start
+    if mapped.values is not None:
+        row = np.asarray(mapped.values(start[np.newaxis], None))[0]
+        form = OutputForm(n_outputs=row.size)
+    else:
+        answer = mapped.value(start.copy(), None)
+        form = OutputForm.of(answer)
+        row = form.row(answer)
+    finite = np.where(np.isfinite(row), row, np.nan)[np.newaxis]
+    return form, ChunkValues(chunk=Chunk(0, 0, 1), values=finite)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PrimedOracle(Oracle):
+    """An oracle that knows the answer to the first plan, which said how many outputs there are."""
+
+    first: ChunkValues | None = None
+
+    def __call__(
+        self,
+        plan: Plan,
+        *,
+        known: Mapping[Chunk, ChunkValues] = NO_CHUNKS,
+        on_chunk: OnChunk | None = None,
+    ) -> list[Answer]:
+        """Evaluate every point of the plan that is not known."""
+        first = self.first
+        if plan is self.first_plan and first is not None and first.chunk not in known:
+            if on_chunk is not None:
+                on_chunk(first)
+            known = {**known, first.chunk: first}
+        return super().__call__(plan, known=known, on_chunk=on_chunk)
