@@ -112,7 +112,8 @@ class Manifold:
         left, right = (generator.choice(np.array([-1.0, 1.0]), (CHECKS, n)) for n in (p, q))
         slopes = yield from self.slopes(point, OuterProducts(left=left, right=right))
         expected = np.einsum("ni,ij,nj->n", left, gradient, right)
-        return bool(np.abs(slopes - expected).max() <= GRADIENT_EXPLAINED * np.linalg.norm(gradient))
+        enough = GRADIENT_EXPLAINED * float(np.linalg.norm(gradient))
+        return bool(np.abs(slopes - expected).max() <= enough)
 
     def descend_along(self, point: EvaluatedPoint, gradient: Vector) -> Steps[EvaluatedPoint]:
         """Move against a gradient of rank r, from a point of lower rank."""

@@ -68,7 +68,7 @@ def explaining_sets(sets: Sets, rows: Vector, y: Vector, noise: float) -> Sets:
 
 def in_common(sets: Sets, rows: Vector, y: Vector, noise: float) -> Sets:
     """Return what sets that explain ``y`` have in common, if that alone nearly does; else them."""
-    common: Sets = sets.all(axis=0, keepdims=True)
+    common: Sets = np.atleast_2d(sets.all(axis=0))
     if len(sets) > 1 and _errors(common, rows, y)[0] <= AMBIGUOUS * noise:
         return common
     return sets

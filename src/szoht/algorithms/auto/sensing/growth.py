@@ -106,7 +106,8 @@ class _OutwardSearch:
         self.rest = sensing.measured.slopes - sensing.noise.curvature * sensing.step
         # rows of signs add up slopes of the usual size, as many as may stay
         self.usual = float(np.sqrt(np.mean(self.rest**2) / structure.size))
-        self.enough = ROWS_EXPLAINED * float(np.abs(self.rest).max()) + TOLERANCE * sensing.slope_noise
+        most = float(np.abs(self.rest).max())
+        self.enough = ROWS_EXPLAINED * most + TOLERANCE * sensing.slope_noise
 
     @property
     def is_explained(self) -> bool:

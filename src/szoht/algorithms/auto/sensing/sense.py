@@ -76,20 +76,14 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
         return flat_slopes(sensing)
     if (yield from _is_even(sensing)):
         return flat_slopes(sensing)
-<<<<<<< HEAD
-    found = (yield from sense_by_prony(sensing)) if sensing.structure.waves else None
-    if isinstance(sensing.structure, Connected):
-        found = yield from sense_by_growth(sensing, sensing.structure)
-    if found is None:
-        enough = policy.rows_most * sensing.look
-=======
     enough = policy.rows_most * sensing.look
     found = None
+    if isinstance(sensing.structure, Connected):
+        found = yield from sense_by_growth(sensing, sensing.structure)
     if sensing.structure.waves and sensing.known_rows.size < enough:
         found = yield from sense_by_prony(sensing)
     sensing.join_known()
     if found is None and sensing.measured.size < enough:
->>>>>>> main
         found = yield from sense_by_pursuit(sensing, min(enough, n / 2) if affordable else enough)
     if found is not None:
         return compared(sensing, found)
