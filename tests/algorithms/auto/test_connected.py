@@ -1,13 +1,18 @@
 """Subtrees and connected graphs: queries to a target, feasibility of every answer."""
 
+import sys
+
 import numpy as np
 import pytest
 
-from szoht import GraphSparse, Sparse, TreeSparse, minimize
+from szoht import GraphSparse, GroupSparse, Sparse, TreeSparse, minimize
+from szoht.algorithms.auto.records import EvaluatedPoint
+from szoht.algorithms.auto.restricted.goal import Solution
 from szoht.algorithms.auto.sensing.blocks import connected_sets, explaining_sets, small_sets
 from szoht.algorithms.auto.structures import structure_of
 from szoht.core.random import Key
 from szoht.estimators.sensing import Measurements, PermutedRows, RowSlice
+from szoht.problems.structured import structured
 
 TREE = np.concatenate([[-1], np.arange(510) // 2])
 SIDE = 20
@@ -218,3 +223,67 @@ def test_model_pursuit_needs_fewer_rows_than_coordinates_do(seed):
     assert found.error < 1e-9
     assert np.sort(found.support).tolist() == support.tolist()
     assert plain.recover(measured, none, held_out=4, noise=0.0).error > 0.1
+
+
+@pytest.mark.parametrize("seed", [4, 9])
+def test_no_wrong_set_explains_rows_by_chance(seed):
+    # with one row to spare, whatever the number of sets, these took 93 and 126 queries
+    problem = structured("region", rng=seed)
+    fun = problem.objective.value
+    assert queries(fun, problem.dimension, problem.constraint, seed) <= 65
+
+
+@pytest.mark.parametrize("kind", ["overlapping_groups", "few_per_group"])
+@pytest.mark.parametrize("loss", ["squares", "log_cosh"])
+def test_rules_on_groups_cost_nothing(kind, loss):
+    problem = structured(kind, loss=loss, rng=1)
+    fun, d = problem.objective.value, problem.dimension
+    k = int(np.count_nonzero(problem.best_x))
+    ours = queries(fun, d, problem.constraint, 1)
+    assert ours <= 1.05 * queries(fun, d, Sparse(k), 1)
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        GroupSparse(k=2, size=4, per_group=2),
+        GroupSparse(k=2, groups=[range(i, min(i + 5, 20)) for i in range(0, 20, 3)]),
+        GroupSparse(k=2, groups=[range(20), range(10), range(5)], overlap="explicit"),
+    ],
+    ids=["per group", "latent", "explicit"],
+)
+@pytest.mark.parametrize("name", functions(2))
+def test_every_answer_keeps_the_rules_on_groups(constraint, name):
+    for budget in (12, 150):
+        result = minimize(
+            functions(20)[name], np.zeros(20), constraint=constraint, max_queries=budget, rng=0
+        )
+        assert constraint.contains(result.x)
+        assert not any("handed" in line for line in result.explain)
+
+
+class Stray:
+    """A move that proposes a point outside the set, and claims that it is better."""
+
+    name = "stray"
+
+    def propose(self, context, state):
+        z = np.zeros(31)
+        z[[29, 30]] = 1.0
+        value = yield from context.value(z)
+        return Solution(EvaluatedPoint(z, value - 100.0), None)
+
+
+def test_what_a_move_proposes_outside_the_set_is_refused(monkeypatch):
+    # the package's name `auto` is that of the function, so the module is looked up by its path
+    descent = sys.modules["szoht.algorithms.auto.descent"]
+    monkeypatch.setattr(descent, "MOVES", (Stray(),) * len(descent.MOVES))
+    constraint = TreeSparse(2, TREE[:31])
+    result = minimize(
+        lambda x: float(((x - 0.3) ** 2).sum()),
+        np.zeros(31),
+        constraint=constraint,
+        max_queries=150,
+        rng=0,
+    )
+    assert constraint.contains(result.x)
