@@ -251,7 +251,7 @@ def test_a_finite_sum_over_groups():
         L1Ball(1.0),
         SparseSimplex(2, at_least=0.2),
         Semicontinuous(2, at_least=0.5),
-        TwoStep(Sparse(2), L1Ball(1.0)),
+        TwoStep(sparse=Sparse(2), convex=L1Ball(1.0)),
     ],
     ids=lambda constraint: type(constraint).__name__,
 )
