@@ -134,8 +134,8 @@ def declared(seeds: range) -> list[Row]:
     """Compare with the same problems where only the number of non-zeros is declared."""
     table = []
     cases: tuple[tuple[StructureName, float, float], ...] = (
-        ("tree", 1 / 2, 1 / 1.3),
-        ("region", 1 / 2, 1 / 1.3),
+        ("tree", 0.5, 0.76),
+        ("region", 0.5, 0.76),
         ("regions", 1.05, 1.05),
         ("overlapping_groups", 1.05, 1.05),
         ("few_per_group", 1.05, 1.05),
