@@ -51,7 +51,7 @@ TOLERANCE = 2.0
 UNEVEN = 0.3
 """Share of the curvature along a row by which that of few coordinates differs from the mean."""
 
-LONGEST = 1e-5
+LONGEST_ROW_STEP = 1e-5
 """The longest differences."""
 
 ROWS_EXPLAINED = 1e-3
@@ -238,7 +238,7 @@ class _OutwardSearch:
         if self.structure.bounded or self.bend == 0:
             return sensing.step
         balanced = math.sqrt(3 * self.rounding / (UNEVEN * abs(self.bend) * n))
-        return min(max(balanced, sensing.step), LONGEST)
+        return min(max(balanced, sensing.step), LONGEST_ROW_STEP)
 
     def noise(self, n: int) -> float:
         """Return what slopes along n coordinates may be off."""
