@@ -6,6 +6,7 @@ from dataclasses import fields
 from szoht.algorithms.auto.handed_over import HandedOver
 from szoht.algorithms.auto.integers import AutoInteger
 from szoht.algorithms.auto.path import AutoPath
+from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.solver import Auto
 from szoht.algorithms.auto.structures import Structured
 from szoht.algorithms.defaults import pick_operator
@@ -28,6 +29,8 @@ def auto(
     d: int | None = None,
     max_queries: int | None = None,
     effort: float = 1.0,
+    policy: Policy | None = None,
+    plan_width: int = 1,
     has_units: bool = False,
     integer_steps: Vector | None = None,
 ) -> Algorithm:
@@ -57,6 +60,8 @@ def auto(
     effort : float
         Multiplies the queries without a gain after which a run ends by itself, > 0; infinite: the
         budget is spent.
+    policy : Policy, optional
+        Every number by which the solver decides, for experts and for measuring what each is worth.
     has_units : bool
         That one is a natural change of each variable, filled in by `minimize` for `Variables`: no
         units are looked for.
@@ -108,15 +113,24 @@ def auto(
     if integer_steps is not None:
         return _auto_integer(k, constraint, integer_steps, seeded=seeded, max_queries=max_queries)
     if k is None and constraint is None:
-        return AutoPath(seeded=seeded, max_queries=max_queries, has_units=has_units, effort=effort)
+        return AutoPath(
+            seeded=seeded,
+            max_queries=max_queries,
+            policy=policy,
+            has_units=has_units,
+            effort=effort,
+            plan_width=plan_width,
+        )
     operator = pick_operator(k, constraint)
     if isinstance(operator, Structured) and not getattr(operator, "limited", False):
         return Auto(
             operator=operator,
             seeded=seeded,
             max_queries=max_queries,
+            policy=policy,
             has_units=has_units,
             effort=effort,
+            plan_width=plan_width,
         )
     other = szoht(constraint=operator, sampler=sampler, d=d)
     return HandedOver(**{entry.name: getattr(other, entry.name) for entry in fields(other)})
