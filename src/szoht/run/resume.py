@@ -141,7 +141,7 @@ def resume(
         oracle = Oracle(objective=objective, on_error=rebuilt.on_error, chunk_size=spec.chunk_size)
         with evaluating(rebuilt, oracle, workers_config, displays) as ready:
             result = drive(rebuilt, ready, stored)
-        if isinstance(rebuilt.algorithm, Calibration):
+        if isinstance(rebuilt.algorithm, Calibration) and not rebuilt.algorithm.components:
             return replace(result, fit=as_least_squares(rebuilt, result))
         return result
 

@@ -8,7 +8,7 @@ from szoht.algorithms.auto.context import BudgetSpentError, SearchContext
 from szoht.algorithms.auto.descent import search_supports
 from szoht.algorithms.auto.finite_sums import assumed_noise, solve_on_parts
 from szoht.algorithms.auto.global_search import search_globally, spend_rest
-from szoht.algorithms.auto.known import note_elsewhere
+from szoht.algorithms.auto.known import check_start, note_elsewhere
 from szoht.algorithms.auto.noise import estimate_noise, solve_noisy
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
@@ -86,6 +86,7 @@ def solve(context: SearchContext) -> Steps[EvaluatedPoint | None]:
             noise = assumed_noise(context, start)
         else:
             noise = yield from estimate_noise(context, start)
+        check_start(context, start, noise)
         start, noise = yield from find_units(context, start, noise)
         if noise.fresh:
             return (yield from solve_noisy(context, start, noise))

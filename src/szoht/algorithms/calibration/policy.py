@@ -127,6 +127,9 @@ class CalibrationPolicy:
     """Rounds of probing and excursions without a gain before the search ends or restarts."""
     restarts: int = 3
     """Restarts from the start, by way of other supports."""
+    path_moves: int = 4
+    path_gain: float = 0.1
+    """Moves for each k of a path, while each of them gains this share of the misfit."""
     gain: float = 1e-3
     """A gain of less than this share of the misfit does not postpone the end."""
     exact: float = 1e-14

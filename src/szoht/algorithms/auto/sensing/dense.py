@@ -11,7 +11,6 @@ from szoht.algorithms.auto.moves.line_probe import line_probe
 from szoht.algorithms.auto.records import Confidence, NoiseModel, Slopes, Steps
 from szoht.algorithms.auto.sensing.axis_slopes import axis_slopes
 from szoht.algorithms.auto.sensing.round import (
-    SOLVED_PER_ROW,
     Gradient,
     MatchedFilter,
     SensingMemory,
@@ -40,9 +39,9 @@ def sense_axes(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]:
             values[second] = yield from axis_slopes(context, point, second, sensing.noise)
     yield from line_probe(context, point, values)
     candidates = context.structure.head(values, 2 * context.structure.size, sensing.support)
-    if sensing.recalled:  # more than rounding, which is all that a measured slope of zero shows
-        steep = np.abs(values) > NEGLIGIBLE * np.abs(values).max(initial=0.0)
-        candidates = np.intersect1d(candidates, context.structure.whole(np.flatnonzero(steep)))
+    if sensing.recalled:
+        steep = np.flatnonzero(np.abs(values) > NEGLIGIBLE * np.abs(values).max(initial=0.0))
+        candidates = candidates[np.isin(candidates, context.structure.whole(steep))]
     context.explain(f"{sensing.cost} queries: slopes along all {free.size} axes.")
     outside = context.structure.promise(values)
     outside[sensing.support] = 0.0
@@ -72,7 +71,8 @@ def _completed(sensing: SensingRound, values: Vector) -> Steps[None]:
         seen = np.zeros(unknown.size)
     seen[np.isin(unknown, sensing.support)] = np.inf
     order = np.argsort(seen, kind="stable")
-    fewest = unknown.size - int(SOLVED_PER_ROW * measured.size)
+    # fewer unknowns than equations, which are then well posed
+    fewest = unknown.size - int(0.8 * measured.size)
     solved = max(unknown.size - context.speculation.whole(fewest), 0)
     rest, axes = (unknown[np.sort(part)] for part in np.split(order, [solved]))
     values[axes] = yield from axis_slopes(context, point, axes, sensing.noise)

@@ -25,7 +25,6 @@ from szoht.types import Indices, Vector
 
 __all__ = [
     "CONFIRMING_ROWS",
-    "SOLVED_PER_ROW",
     "Gradient",
     "MatchedFilter",
     "SensingMemory",
@@ -38,10 +37,6 @@ __all__ = [
 
 CONFIRMING_ROWS = 2
 """Rows of signs that must confirm what Prony's method found: one may agree by chance."""
-
-SOLVED_PER_ROW = 0.8
-"""Slopes that are worked out of each row: fewer than there are equations, which are then well
-posed."""
 
 
 class Gradient(enum.Enum):
@@ -125,12 +120,10 @@ class SensingRound:
 
     @property
     def unknown_axes(self) -> int:
-        """How many axes would have to be measured for all slopes, if much less than all."""
+        """How many axes must be measured to know all slopes; all unless most are known."""
         n = int(self.free.size)
-        if self.known is None:
-            return n
-        left = n - self.known.axes.size - int(SOLVED_PER_ROW * self.known.rows.size)
-        return max(left, 0) if left <= n // 2 else n
+        left = n if self.known is None else n - self.known.axes.size
+        return left if left <= n // 2 else n
 
     @property
     def known_rows(self) -> Measurements:
