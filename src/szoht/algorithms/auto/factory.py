@@ -5,16 +5,18 @@ from dataclasses import fields
 
 from szoht.algorithms.auto.handed_over import HandedOver
 from szoht.algorithms.auto.integers import AutoInteger
+from szoht.algorithms.auto.low_rank.solver import AutoLowRank
 from szoht.algorithms.auto.path import AutoPath
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.solver import Auto
 from szoht.algorithms.auto.structures import Structured
+from szoht.algorithms.auto.transformed import AutoTransformed
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.szoht import szoht
 from szoht.core.algorithm import Algorithm
 from szoht.core.validation import check_real
 from szoht.errors import CapabilityError
-from szoht.operators import Operator, Sparse, SparseBox
+from szoht.operators import LowRank, Operator, Sparse, SparseBox, SparseIn, SparseSimplex
 from szoht.samplers import Full, Sampler, Seeds
 from szoht.types import Vector
 
@@ -45,10 +47,10 @@ def auto(
     Parameters
     ----------
     k, constraint
-        As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse` and `SparseSimplex` are served; others
-        (balls, boxes, penalties, groups that overlap, weights with limits) are handed to `szoht`
-        with its line search, and ``result.explain`` says so. Without either, a path over k is
-        walked; see `AutoPath`.
+        As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse`, `SparseSimplex`, `TreeSparse`,
+        `GraphSparse`, `LowRank` and `SparseIn` are served; others (balls, boxes, penalties, weights
+        with limits) are handed to `szoht` with its line search, and ``result.explain`` says so.
+        Without either, a path over k is walked; see `AutoPath`.
     sampler : Sampler
         `Seeds` says that the objective takes a seed. A finite sum is solved on a part of it first,
         then on more, then on the whole. With other constraints, the sampler of `szoht`.
@@ -122,7 +124,13 @@ def auto(
             plan_width=plan_width,
         )
     operator = pick_operator(k, constraint)
-    if isinstance(operator, Structured) and not getattr(operator, "limited", False):
+    if isinstance(operator, LowRank):
+        return AutoLowRank(operator=operator, seeded=seeded, max_queries=max_queries, effort=effort)
+    if isinstance(operator, SparseIn):
+        return AutoTransformed(
+            operator=operator, seeded=seeded, max_queries=max_queries, effort=effort
+        )
+    if isinstance(operator, Structured) and not _has_limits(operator):
         return Auto(
             operator=operator,
             seeded=seeded,
@@ -134,6 +142,11 @@ def auto(
         )
     other = szoht(constraint=operator, sampler=sampler, d=d)
     return HandedOver(**{entry.name: getattr(other, entry.name) for entry in fields(other)})
+
+
+def _has_limits(operator: Operator) -> bool:
+    """Tell whether weights have limits, which the restricted solvers do not know."""
+    return isinstance(operator, SparseSimplex) and operator.limited
 
 
 def _auto_integer(

@@ -11,6 +11,7 @@ from szoht.algorithms.auto.moves.line_probe import line_probe
 from szoht.algorithms.auto.records import Confidence, NoiseModel, Slopes, Steps
 from szoht.algorithms.auto.sensing.axis_slopes import axis_slopes
 from szoht.algorithms.auto.sensing.round import (
+    SOLVED_PER_ROW,
     Gradient,
     MatchedFilter,
     SensingMemory,
@@ -72,7 +73,7 @@ def _completed(sensing: SensingRound, values: Vector) -> Steps[None]:
     seen[np.isin(unknown, sensing.support)] = np.inf
     order = np.argsort(seen, kind="stable")
     # fewer unknowns than equations, which are then well posed
-    fewest = unknown.size - int(0.8 * measured.size)
+    fewest = unknown.size - int(SOLVED_PER_ROW * measured.size)
     solved = max(unknown.size - context.speculation.whole(fewest), 0)
     rest, axes = (unknown[np.sort(part)] for part in np.split(order, [solved]))
     values[axes] = yield from axis_slopes(context, point, axes, sensing.noise)
