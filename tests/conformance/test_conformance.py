@@ -27,6 +27,8 @@ OPERATORS = [
     Sparse(1),
     Sparse(4),
     Sparse(12),
+    Sparse(2, always=[0, 7]),
+    SparseBox(2, low=-0.3, high=0.5, always=[3]),
     SparseBox(1, low=-0.3, high=0.5),
     SparseBox(4, low=0.0, high=np.inf),
     SparseBox(5, low=-np.linspace(0, 1, 12), high=np.linspace(2, 0, 12)),
@@ -49,6 +51,8 @@ OPERATORS = [
 STRUCTURES = [
     (Sparse(1), 8),
     (Sparse(3), 40),
+    (Sparse(3, always=[0, 17, 39]), 40),
+    (SparseBox(2, low=-1.0, high=0.5, always=[5]), 30),
     (SparseBox(3, low=-1.0, high=0.5), 40),
     (SparseBox(2, low=np.zeros(30), high=np.linspace(0, 3, 30)), 30),
     (SparseBox(4, low=0.0, high=np.inf), 20),

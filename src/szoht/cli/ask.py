@@ -33,6 +33,7 @@ def ask(
     integer: stated.Integer = None,
     maximize: stated.Maximize = False,
     k: options.NonZeros = None,
+    always: stated.AlwaysFree = None,
     method: options.Method = "auto",
     option: options.Options = None,
     budget: options.Budget = None,
@@ -55,6 +56,7 @@ def ask(
                 bounds=bounds,
                 unit=unit,
                 integer=integer,
+                always=always,
             )
             run = begin(
                 file,

@@ -55,6 +55,7 @@ def solve(
         typer.Option("--named", help="Pass x by the names of the variables, as a dict or object."),
     ] = False,
     k: options.NonZeros = None,
+    always: stated.AlwaysFree = None,
     method: options.Method = "auto",
     option: options.Options = None,
     budget: options.Budget = None,
@@ -96,6 +97,7 @@ def solve(
             bounds=bounds,
             unit=unit,
             integer=integer,
+            always=always,
         )
         program = command and Program(
             command=command,

@@ -27,6 +27,7 @@ from szoht.errors import (
 from szoht.evaluation.evaluate import as_gradient, as_values
 from szoht.evaluation.oracle import OnError
 from szoht.result import Counts, Failure, Progress, Result, Status
+from szoht.run.always import Always
 from szoht.run.callbacks import Callback, Recorder, as_callbacks, call_all
 from szoht.run.config import RunConfig
 from szoht.run.effects import MEASURED_AFTER, EffectMeasurement, EvaluationArchive
@@ -50,7 +51,7 @@ class AskTell:
 
     Parameters
     ----------
-    x0, k, constraint, method, options, rng, on_error, callback, monitor
+    x0, k, constraint, always, method, options, rng, on_error, callback, monitor
         As in `minimize`.
     reference, bounds, unit, integer, names, maximize, known
         As in `minimize`: points, values and results are in the user's numbers.
@@ -78,6 +79,7 @@ class AskTell:
         *,
         k: int | None = None,
         constraint: Operator | None = None,
+        always: Always = None,
         reference: Named = None,
         bounds: Bounds = None,
         unit: Named = None,
@@ -104,6 +106,7 @@ class AskTell:
                 x0,
                 k=k,
                 constraint=constraint,
+                always=always,
                 variable_options=VariableOptions(
                     reference=reference, bounds=bounds, unit=unit, integer=integer, names=names
                 ),

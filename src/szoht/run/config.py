@@ -7,6 +7,7 @@ from typing import Any, Self, cast, get_args
 import numpy as np
 
 from szoht.algorithms import build
+from szoht.algorithms.defaults import pick_operator
 from szoht.core.algorithm import Algorithm, Measured
 from szoht.core.operator import Operator
 from szoht.core.random import as_seed
@@ -16,6 +17,7 @@ from szoht.core.variables import Variables
 from szoht.errors import CapabilityError, ParameterError
 from szoht.evaluation.oracle import OnError
 from szoht.evaluation.programs import Program
+from szoht.run.always import Always, coordinates_of
 from szoht.run.constraints import constraint_on_z
 from szoht.run.known import CHECK_POINTS, Known, best_known
 from szoht.run.mapped import XForm
@@ -77,6 +79,7 @@ class RunConfig:
         *,
         k: int | None = None,
         constraint: Operator | None = None,
+        always: Always = None,
         variable_options: VariableOptions | None = None,
         maximize: bool = False,
         x_as: XForm = "array",
@@ -103,8 +106,14 @@ class RunConfig:
                     f"the {variables.d}. Widen some bounds."
                 )
             start = variables.z_start
-            if isinstance(method, str):
-                constraint, k = constraint_on_z(k, constraint, variables), None
+        if always is not None:
+            free = coordinates_of(always, start.size, variables, method=method)
+            if k is None and constraint is None:
+                options = {**(options or {}), "always": free}
+            else:
+                constraint, k = pick_operator(k, constraint, free), None
+        if variables is not None and isinstance(method, str):
+            constraint, k = constraint_on_z(k, constraint, variables), None
         with np.printoptions(threshold=SHOWN_ENTRIES_OF_BOUNDS, edgeitems=1):  # in messages
             algorithm = build(
                 method,

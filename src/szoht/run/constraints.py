@@ -40,8 +40,8 @@ def constraint_on_z(
     operator = pick_operator(k, constraint)
     operator.check(d)
     if isinstance(operator, Sparse):
-        low, high = variables.z_low, variables.z_high
-        return SparseBox(operator.k, low=low, high=high) if variables.bounded else operator
+        box = SparseBox(operator.k, variables.z_low, variables.z_high, operator.always)
+        return box if variables.bounded else operator
     if isinstance(operator, SparseBox | GroupSparse):
         low, high = _bounds(operator, variables)
         return replace(operator, low=low, high=high)

@@ -16,6 +16,7 @@ from szoht.evaluation.executors.base import Executor
 from szoht.evaluation.executors.config import resolve_executor
 from szoht.evaluation.oracle import OnError, Oracle, check_capabilities
 from szoht.result import Result
+from szoht.run.always import Always
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.config import RunConfig
@@ -38,6 +39,7 @@ def minimize(
     *,
     k: int | None = None,
     constraint: Operator | None = None,
+    always: Always = None,
     reference: Named = None,
     bounds: Bounds = None,
     unit: Named = None,
@@ -92,6 +94,9 @@ def minimize(
         A set or penalty in place of ``Sparse(k)``, such as ``SparseBox(k, low, high)``, on x. With
         variables, sets that count do so from the nominal values, and other sets need nominal values
         of zero and equal units.
+    always : sequence of int or str
+        Variables, by number or name, that are free and not counted beside the k of `Sparse` or
+        `SparseBox`: intercepts, diagonals.
     reference, bounds, unit, integer, names
         Short for `Variables`. ``reference`` are the values from which changes are counted, zero
         by default; ``bounds`` are SciPy's `Bounds`, pairs (low, high), None for no bound, or one
@@ -212,6 +217,7 @@ def minimize(
         x0,
         k=k,
         constraint=constraint,
+        always=always,
         variable_options=VariableOptions(
             reference=reference, bounds=bounds, unit=unit, integer=integer, names=names
         ),

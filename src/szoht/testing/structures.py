@@ -9,7 +9,7 @@ from szoht.algorithms.auto.structure import Structure
 from szoht.core.directions import Directions
 from szoht.core.random import Key
 from szoht.estimators.sensing import Measurements, RowSlice
-from szoht.types import Vector
+from szoht.types import Indices, Vector
 
 __all__ = ["check_structure"]
 
@@ -77,7 +77,8 @@ def _check_atoms(structure: Structure, z: Vector) -> None:
     atoms = structure.atoms(active)
     joined = np.concatenate(atoms)
     assert np.isin(np.flatnonzero(z), active).all(), "`active` must hold all non-zeros"
-    assert np.array_equal(np.sort(joined), active), "atoms must be disjoint and make up `active`"
+    joined = np.sort(np.append(joined, _always(structure)))
+    assert np.array_equal(joined, active), "atoms must be disjoint and make up `active`"
     assert len({tuple(atom.tolist()) for atom in atoms}) == len(atoms), "atoms must differ"
     assert structure.count(active) == len(atoms), "`count` must agree with `atoms`"
     assert np.array_equal(structure.whole(active), active), "`active` must hold whole atoms"
@@ -85,6 +86,11 @@ def _check_atoms(structure: Structure, z: Vector) -> None:
     if len(atoms) > 1:
         assert not without[atoms[0]].any(), "`without` must make coordinates zero"
         assert _is_inside(structure, structure.to_x(without)), "`without` must stay inside"
+
+
+def _always(structure: Structure) -> Indices:
+    """Return the coordinates that are free and no atoms: they are active where nothing else is."""
+    return structure.active(np.zeros(structure.d))
 
 
 def _few_atoms(structure: Structure, generator: np.random.Generator) -> Vector:
@@ -143,7 +149,8 @@ def _check_head(structure: Structure, z: Vector, generator: np.random.Generator)
     for size in (1, structure.size):
         head = structure.head(slopes, size, current)
         assert structure.count(head) <= size, "`head` must take no more atoms than asked for"
-        assert np.array_equal(structure.whole(head), head), "`head` must take whole atoms"
+        whole = np.union1d(head, _always(structure))
+        assert np.array_equal(structure.whole(head), whole), "`head` must take whole atoms"
         assert not np.isin(head, current).any(), "`head` must leave out what it is told to"
         gain = float((promise[head] ** 2).sum())
         assert abs(gain - sum(gains[:size])) <= CLOSE, "other atoms than those of `head` are better"

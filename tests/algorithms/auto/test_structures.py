@@ -262,3 +262,15 @@ def test_large_groups_are_not_preferred_for_their_size():
     assert (slopes[:90] ** 2).sum() > (slopes[90:] ** 2).sum()
     nothing = np.empty(0, dtype=np.intp)
     assert structure.head(slopes, 1, nothing).tolist() == list(range(90, 100))
+
+
+def test_free_coordinates_are_no_atoms():
+    structure = structure_of(Sparse(2, always=[0, 3]), 8)
+    z = np.array([5.0, 1.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0])
+    assert structure.active(z).tolist() == [0, 1, 2, 3, 4]
+    assert [atom.tolist() for atom in structure.atoms(structure.active(z))] == [[1], [2], [4]]
+    assert structure.prune(z, None, 2).tolist() == [5.0, 0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0]
+    steepest = structure.head(np.arange(8.0)[::-1].copy(), 2, np.empty(0, dtype=np.intp))
+    assert steepest.tolist() == [1, 2]
+    assert not structure.contains(z)
+    assert structure.contains(np.array([5.0, 1.0, 2.0, 1.0, 0.0, 0.0, 0.0, 0.0]))

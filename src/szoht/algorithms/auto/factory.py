@@ -1,6 +1,7 @@
 """`auto`: the solver that needs no tuning."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import fields
 
 from szoht.algorithms.auto.handed_over import HandedOver
@@ -14,6 +15,7 @@ from szoht.core.algorithm import Algorithm
 from szoht.core.validation import check_real
 from szoht.errors import CapabilityError
 from szoht.operators import Operator, Sparse, SparseBox
+from szoht.operators.always import as_always
 from szoht.samplers import Full, Sampler, Seeds
 from szoht.types import Vector
 
@@ -24,6 +26,7 @@ def auto(
     *,
     k: int | None = None,
     constraint: Operator | None = None,
+    always: Sequence[int] = (),
     sampler: Sampler = Full(),
     d: int | None = None,
     max_queries: int | None = None,
@@ -45,6 +48,8 @@ def auto(
         As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse` and `SparseSimplex` are served; others
         (balls, boxes, penalties) are handed to `szoht` with its line search, and
         ``result.explain`` says so. Without either, a path over k is walked; see `AutoPath`.
+    always : sequence of int
+        Coordinates that are free and not counted, such as an intercept, of `Sparse` or `SparseBox`.
     sampler : Sampler
         `Seeds` says that the objective takes a seed. A finite sum is solved on a part of it first,
         then on more, then on the whole. With other constraints, the sampler of `szoht`.
@@ -103,12 +108,20 @@ def auto(
     """
     if effort != math.inf:
         check_real("effort", effort, low=0, open_low=True)
-    seeded = isinstance(sampler, Seeds)
+    seeded, free = isinstance(sampler, Seeds), as_always(always)
     if integer_steps is not None:
-        return _auto_integer(k, constraint, integer_steps, seeded=seeded, max_queries=max_queries)
+        return _auto_integer(
+            k, constraint, free, integer_steps, seeded=seeded, max_queries=max_queries
+        )
     if k is None and constraint is None:
-        return AutoPath(seeded=seeded, max_queries=max_queries, has_units=has_units, effort=effort)
-    operator = pick_operator(k, constraint)
+        return AutoPath(
+            always=free,
+            seeded=seeded,
+            max_queries=max_queries,
+            has_units=has_units,
+            effort=effort,
+        )
+    operator = pick_operator(k, constraint, free)
     if isinstance(operator, Structured):
         return Auto(
             operator=operator,
@@ -124,6 +137,7 @@ def auto(
 def _auto_integer(
     k: int | None,
     constraint: Operator | None,
+    always: tuple[int, ...],
     grid: Vector,
     *,
     seeded: bool,
@@ -134,10 +148,15 @@ def _auto_integer(
             "`k` must be given where variables are integers: a path over k needs slopes; got "
             "k=None."
         )
-    operator = pick_operator(k, constraint)
+    operator = pick_operator(k, constraint, always)
     if not isinstance(operator, Sparse | SparseBox):
         raise CapabilityError(
             "`integer` variables need Sparse or SparseBox, or a method that asks vertices of a "
             f"box: 'sparse_rs' or 'corner_search'; got constraint={operator!r}."
+        )
+    if operator.always:
+        raise CapabilityError(
+            "`always` is not served where variables are integers, all of which are counted; got "
+            f"constraint={operator!r}. Drop `always` and raise `k` by {len(operator.always)}."
         )
     return AutoInteger(operator=operator, grid=grid, seeded=seeded, max_queries=max_queries)

@@ -77,6 +77,7 @@ class AutoPath(GeneratorAlgorithm):
     """
 
     operator: Identity = field(default_factory=Identity)
+    always: tuple[int, ...] = ()
     seeded: bool = False
     max_queries: int | None = None
     policy: Policy | None = None
@@ -89,7 +90,7 @@ class AutoPath(GeneratorAlgorithm):
 
     def steps(self, context: SolverContext) -> Steps[None]:
         """Go up, come down, and search on at the knee."""
-        search = begin(context, Sparse(1), self)
+        search = begin(context, Sparse(1, always=self.always), self)
         start = yield from search.point(search.structure.to_z(context.x))
         if math.isnan(start.value):
             return
@@ -114,7 +115,7 @@ class AutoPath(GeneratorAlgorithm):
 
 def _walk(context: SearchContext, state: SearchState) -> Steps[None]:
     outer = context.outer
-    if not state.point.z.any():
+    if _size(context, state.point) == 0:
         _record(context, 0, state.point)
     state = yield from _up(context, state)
     yield from _down(context, state)
@@ -161,14 +162,18 @@ def _start(context: SearchContext, point: EvaluatedPoint) -> Steps[EvaluatedPoin
 
 
 def _down(context: SearchContext, state: SearchState) -> Steps[None]:
-    """Drop the least important non-zeros and solve again, from the largest k down to 1."""
-    last = context.outer.path[-1]
-    point = EvaluatedPoint(context.structure.to_z(last.x), last.fun)
+    """Drop the least important non-zeros and solve again, from the largest k down to 1.
+
+    Down to 0, where coordinates that are not counted are left to solve for.
+    """
+    largest = context.outer.path[-1]
+    point = EvaluatedPoint(context.structure.to_z(largest.x), largest.fun)
     curvature = state.curvature
     if curvature is not None and not np.array_equal(curvature.support, point.support):
         curvature = None
     solution = Solution(point, curvature)
-    while (size := int(np.count_nonzero(solution.point.z))) > 1:
+    last = int(context.structure.active(np.zeros(context.structure.d)).size == 0)
+    while (size := _size(context, solution.point)) > last:
         count = 1 if size <= ONE_BY_ONE else math.ceil(size / DROPPED_ONE_IN)
         context.structure = context.structure.with_size(size - count)
         solution = yield from drop_least(context, state.noise, solution, count)
@@ -181,7 +186,12 @@ def _record(context: SearchContext, k: int, point: EvaluatedPoint) -> None:
     """Keep the better of what is known for ``k``, and for fewer if fewer are not zero."""
     path = context.outer.path
     known = {other.k: other for other in path}
-    for number in {k, int(np.count_nonzero(point.z))}:
+    for number in {k, _size(context, point)}:
         if number not in known or point.value < known[number].fun:
             known[number] = PathPoint(number, context.structure.to_x(point.z), point.value)
     path[:] = [known[number] for number in sorted(known)]
+
+
+def _size(context: SearchContext, point: EvaluatedPoint) -> int:
+    """Return how many coordinates that count are not zero."""
+    return context.structure.count(point.support)

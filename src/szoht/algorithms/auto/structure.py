@@ -142,11 +142,14 @@ class Structure(Protocol):
     # atoms
 
     def active(self, z: Vector) -> Indices:
-        """Return all coordinates of the atoms of ``z``."""
+        """Return all coordinates of the atoms of ``z``, and those that are free and no atoms."""
         ...
 
     def whole(self, coordinates: Indices) -> Indices:
-        """Return all coordinates of the atoms that have one among ``coordinates``, sorted."""
+        """Return all coordinates of the atoms that have one among ``coordinates``, sorted.
+
+        Coordinates that are free and no atoms are part of every such set.
+        """
         ...
 
     def atoms(self, coordinates: Indices) -> list[Indices]:

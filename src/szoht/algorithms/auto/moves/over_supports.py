@@ -79,7 +79,9 @@ class SparseRandomSearch:
             full = structure.count(support) >= structure.size
             if generator.random() < SWAPPED or not full:
                 if full:
-                    z[structure.whole(generator.choice(support, 1))] = 0.0
+                    counted = np.concatenate(structure.atoms(support))
+                    (gone,) = structure.atoms(structure.whole(generator.choice(counted, 1)))
+                    z[gone] = 0.0
                 i = int(generator.choice(search.pool))
                 z[i] = search.unit[i] * generator.standard_normal()
             else:

@@ -6,6 +6,7 @@ import numpy as np
 
 from szoht.algorithms.auto.structure import Structure
 from szoht.algorithms.auto.structures.coordinates import Coordinates, bounds_and_units
+from szoht.algorithms.auto.structures.free_coordinates import coordinates
 from szoht.algorithms.auto.structures.groups import Groups
 from szoht.algorithms.auto.structures.simplex import Simplex
 from szoht.operators import GroupSparse, Sparse, SparseBox, SparseSimplex
@@ -20,10 +21,10 @@ def structure_of(operator: Structured, d: int) -> Structure:
     """Return the structure behind a constraint in ``d`` dimensions."""
     match operator:
         case Sparse():
-            return Coordinates(d=d, size=operator.k)
+            return coordinates(d=d, size=operator.k, always=operator.always)
         case SparseBox():
             bounds = bounds_and_units(operator.low, operator.high, d)
-            return Coordinates(d=d, size=operator.k, **bounds)
+            return coordinates(d=d, size=operator.k, always=operator.always, **bounds)
         case GroupSparse():
             members = operator.members(d)
             if np.isinf(operator.low).all() and np.isinf(operator.high).all():
