@@ -82,6 +82,7 @@ def build(
     max_queries: int | None = None,
     has_units: bool = False,
     integer_steps: Vector | None = None,
+    has_gradient: bool = False,
 ) -> Algorithm:
     """Return the algorithm that ``method`` names, or check that an object needs nothing else."""
     if not isinstance(method, str):
@@ -97,6 +98,7 @@ def build(
     factory = METHODS[method]
     accepted = inspect.signature(factory).parameters
     facts: dict[str, Any] = {"d": x0.size, "max_queries": max_queries, "n_samples": n_samples}
+    facts["use_gradient"] = has_gradient
     settings = {name: value for name, value in facts.items() if name in accepted}
     if "has_units" in accepted:
         settings |= {"has_units": has_units, "integer_steps": integer_steps}

@@ -90,6 +90,7 @@ class RunConfig:
         stop: Rule | None = None,
         n_samples: int | None = None,
         stochastic: bool = False,
+        has_gradient: bool = False,
         on_error: OnError | None = None,
         known: Known = None,
     ) -> Self:
@@ -125,6 +126,7 @@ class RunConfig:
                 options=options,
                 n_samples=n_samples,
                 stochastic=stochastic,
+                has_gradient=has_gradient,
                 max_queries=_known_budget(
                     limits, stop, n_samples, before=0 if known is None else CHECK_POINTS
                 ),

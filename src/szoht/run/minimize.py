@@ -9,9 +9,10 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from szoht.core.algorithm import Algorithm
-from szoht.core.objective import Call, HasValue, Objective, as_objective
+from szoht.core.objective import Call, Gradient, HasValue, Objective, as_objective
 from szoht.core.operator import Operator
 from szoht.core.variable_columns import Named
+from szoht.errors import ParameterError
 from szoht.evaluation.executors.base import Executor
 from szoht.evaluation.executors.config import resolve_executor
 from szoht.evaluation.oracle import OnError, Oracle, check_capabilities
@@ -57,7 +58,8 @@ def minimize(
     vectorized: bool = False,
     n_samples: int | None = None,
     stochastic: bool = False,
-    gradient: Call | None = None,
+    gradient: Gradient = None,
+    jac: Gradient = None,
     along: Call | None = None,
     args: tuple[Any, ...] = (),
     x_as: XForm = "array",
@@ -128,8 +130,10 @@ def minimize(
     stochastic : bool
         ``fun(x, sample)`` takes its noise from ``sample``, integers by default drawn by
         ``Seeds()``. All points of one difference share one sample.
-    gradient : callable
-        ``gradient(x) -> (d,)``, for first-order methods.
+    gradient, jac : callable, or True
+        ``gradient(x) -> (d,)``; True says that ``fun`` returns ``(value, gradient)``. The default
+        method then takes slopes from gradients, after it has compared one with differences. ``jac``
+        is SciPy's name for it. ``result.njev`` counts gradients.
     along : callable
         ``along(x, indices, offsets) -> (m,)``, for functions that know how to answer at x plus
         sparse offsets; see `as_objective`.
@@ -196,12 +200,14 @@ def minimize(
     >>> result.nfev <= 2_000
     True
     """
+    if jac is not None and gradient is not None:
+        raise ParameterError("`jac` is another name for `gradient`: give one of them.")
     objective = as_objective(
         fun,
         vectorized=vectorized,
         n_samples=n_samples,
         stochastic=stochastic,
-        gradient=gradient,
+        gradient=jac if gradient is None else gradient,
         along=along,
         args=args,
     )
@@ -235,6 +241,7 @@ def minimize(
         rng=rng,
         n_samples=objective.n_samples,
         stochastic=objective.stochastic,
+        has_gradient=objective.gradient is not None,
         on_error=on_error,
         known=known,
     )

@@ -45,6 +45,7 @@ def check_structure(structure: Structure, *, rng: int = 0) -> None:
         _check_prune(structure, generator)
         _check_head(structure, z, generator)
         _check_probes(structure, z, generator)
+        _check_slopes(structure, z, generator)
     for seed in range(3):
         _check_recovery(structure, generator, Key(seed=seed))
 
@@ -219,6 +220,15 @@ def _check_recovery(structure: Structure, generator: np.random.Generator, key: K
         "candidates must hold the atoms of a point whose weights depend on each other"
     )
     assert structure.count(candidates) == len(structure.atoms(candidates)), "candidates are atoms"
+
+
+def _check_slopes(structure: Structure, z: Vector, generator: np.random.Generator) -> None:
+    gradient = generator.standard_normal(structure.d)
+    slopes = structure.axis_slopes(z, gradient)[structure.free]
+    expected = _axis_slopes(structure, z, gradient)
+    assert np.allclose(slopes, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max()), (
+        "`axis_slopes` must be the slopes along the axes"
+    )
 
 
 def _axis_slopes(structure: Structure, z: Vector, gradient: Vector) -> Vector:

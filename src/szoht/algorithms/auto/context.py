@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,8 +29,31 @@ MOST_REPEATS = 5
 """A point of a function with outliers is asked at most this many times."""
 
 
+MOST_GRADIENTS, GRADIENT_VALUES = 32, 2**22
+"""Gradients that are remembered, at most, and their entries all together."""
+
+
 class BudgetSpentError(Exception):
     """A plan would cost more than what is left of a known budget."""
+
+
+@dataclass
+class GradientMemory:
+    """The last gradients, each with its point and its sample; a few, whatever the dimension."""
+
+    entries: list[tuple[Vector, Sample, Vector]] = field(default_factory=list)
+
+    def add(self, x: Vector, sample: Sample, gradient: Vector) -> None:
+        """Remember a gradient, in place of the oldest one."""
+        self.entries.insert(0, (x, sample, gradient))
+        del self.entries[max(2, min(MOST_GRADIENTS, GRADIENT_VALUES // x.size)) :]
+
+    def find(self, x: Vector, sample: Sample) -> Vector | None:
+        """Return the gradient at a point, None if it is not known."""
+        for point, on, gradient in self.entries:
+            if on is sample and np.array_equal(point, x):
+                return gradient
+        return None
 
 
 @dataclass(kw_only=True)
@@ -44,7 +67,9 @@ class SearchContext:
     point is then asked until two values agree. ``doubts`` is how many suspicious values may still
     be asked again to find that out. ``kinks`` counts, from the first kink on, the rounds since.
     ``effort`` multiplies patience. ``on_part``: values are about part of a finite sum, so that no
-    point is an answer yet; ``reserve`` evaluations are kept to validate one.
+    point is an answer yet; ``reserve`` evaluations are kept to validate one. ``gradients``: the
+    objective has them, and slopes are taken from there; ``gradients_at_points`` asks for them
+    together with the values of single points, most of which need both.
     """
 
     outer: SolverContext
@@ -67,6 +92,9 @@ class SearchContext:
     units_equalized: bool = False
     doubts: int = 4
     kinks: int = 0
+    gradients: bool = False
+    gradients_at_points: bool = True
+    known_gradients: GradientMemory = field(default_factory=GradientMemory)
 
     @property
     def left(self) -> float:
@@ -99,8 +127,26 @@ class SearchContext:
         self.outer.explain(line)
 
     def value(self, z: Vector) -> Steps[float]:
-        """Measure f at one point; NaN if it failed."""
-        return float((yield from self.values([z]))[0])
+        """Measure f at one point, and its gradient if there is one; NaN if it failed."""
+        if not (self.gradients and self.gradients_at_points) or self.outliers:
+            return float((yield from self.values([z]))[0])
+        return (yield from self._value_and_gradient(self.structure.to_x(z)))
+
+    def _value_and_gradient(self, x: Vector) -> Steps[float]:
+        query = replace(self.outer.query(x), gradient=True)
+        (answer,) = yield from self._ask_once(Plan(queries=(query,)))
+        if answer.gradient is not None:
+            self.known_gradients.add(x, query.sample, answer.gradient)
+        return float(answer.values[0])
+
+    def gradient_at(self, point: EvaluatedPoint) -> Steps[Vector | None]:
+        """Return the slopes along all axes, asked for unless known; None if that failed."""
+        x = self.structure.to_x(point.z)
+        known = self.known_gradients.find(x, self.outer.sample)
+        if known is None:
+            yield from self._value_and_gradient(x)
+            known = self.known_gradients.find(x, self.outer.sample)
+        return None if known is None else self.structure.axis_slopes(point.z, known)
 
     def values(self, points: Sequence[Vector]) -> Steps[Vector]:
         """Measure f at several points in one plan."""

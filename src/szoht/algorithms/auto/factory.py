@@ -31,6 +31,7 @@ def auto(
     d: int | None = None,
     max_queries: int | None = None,
     effort: float = 1.0,
+    use_gradient: bool = False,
     has_units: bool = False,
     integer_steps: Vector | None = None,
 ) -> Algorithm:
@@ -61,6 +62,9 @@ def auto(
     effort : float
         Multiplies the queries without a gain after which a run ends by itself, > 0; infinite: the
         budget is spent.
+    use_gradient : bool
+        Take slopes from the objective's gradient, filled in by `minimize` where there is one; a run
+        with seeds, with integers or with a constraint that is handed over does without.
     has_units : bool
         That one is a natural change of each variable, filled in by `minimize` for `Variables`: no
         units are looked for.
@@ -120,6 +124,7 @@ def auto(
             max_queries=max_queries,
             has_units=has_units,
             effort=effort,
+            use_gradient=use_gradient and not seeded,
         )
     operator = pick_operator(k, constraint, free)
     if isinstance(operator, Structured):
@@ -129,6 +134,7 @@ def auto(
             max_queries=max_queries,
             has_units=has_units,
             effort=effort,
+            use_gradient=use_gradient and not seeded,
         )
     other = szoht(constraint=operator, sampler=sampler, d=d)
     return HandedOver(**{entry.name: getattr(other, entry.name) for entry in fields(other)})

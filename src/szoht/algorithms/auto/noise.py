@@ -120,7 +120,9 @@ def check_roughness(
     Called where slopes are not sparse or lead nowhere: over short distances such an error looks
     like a smooth function with a dense gradient.
     """
-    if context.roughness_checked or not noise.exact or context.left <= ROUGH_STEPS.size:
+    if context.roughness_checked or context.gradients or not noise.exact:
+        return noise
+    if context.left <= ROUGH_STEPS.size:
         return noise
     context.roughness_checked = True
     (line,) = _points(context, point.z, (ROUGH_STEPS,))

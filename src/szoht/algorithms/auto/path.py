@@ -8,8 +8,8 @@ import numpy as np
 
 from szoht.algorithms.auto.context import BudgetSpentError, SearchContext
 from szoht.algorithms.auto.descent import descend
+from szoht.algorithms.auto.gradients import judge_start
 from szoht.algorithms.auto.moves.join import drop_least
-from szoht.algorithms.auto.noise import estimate_noise
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.restricted.bfgs import Solution
@@ -17,7 +17,6 @@ from szoht.algorithms.auto.samples import part
 from szoht.algorithms.auto.sensing.round import SensingMemory
 from szoht.algorithms.auto.solver import begin
 from szoht.algorithms.auto.state import SearchState
-from szoht.algorithms.auto.units import find_units
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Measured, PathPoint, State
 from szoht.operators import Identity, Sparse
@@ -83,6 +82,12 @@ class AutoPath(GeneratorAlgorithm):
     policy: Policy | None = None
     has_units: bool = field(default=False, repr=False)
     effort: float = field(default=1.0, repr=False)
+    use_gradient: bool = False
+
+    @property
+    def requires(self) -> frozenset[str]:  # type: ignore[override]
+        """A gradient, where it is used."""
+        return frozenset({"gradient"}) if self.use_gradient else frozenset()
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Take a finite sum as a whole: values for different k must be values of one function."""
@@ -97,8 +102,7 @@ class AutoPath(GeneratorAlgorithm):
         search.first_value = start.value
         search.note(start)
         try:
-            noise = yield from estimate_noise(search, start)
-            start, noise = yield from find_units(search, start, noise)
+            start, noise = yield from judge_start(search, start)
             yield from _walk(search, SearchState(point=start, noise=noise))
         except BudgetSpentError:
             # one more query than there is: the run ends with its limit

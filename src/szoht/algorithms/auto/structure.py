@@ -139,6 +139,10 @@ class Structure(Protocol):
         """Return all slopes, and the coordinates that recovery points out, the best first."""
         ...
 
+    def axis_slopes(self, z: Vector, gradient: Vector) -> Vector:
+        """Return the slopes along the axes of z, given the gradient with respect to x there."""
+        ...
+
     # atoms
 
     def active(self, z: Vector) -> Indices:

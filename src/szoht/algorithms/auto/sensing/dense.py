@@ -23,7 +23,9 @@ def sense_axes(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]:
     """Measure all slopes; those along rows that are measured already save some of the axes."""
     context, point, free = sensing.context, sensing.point, sensing.free
     values = np.zeros(point.z.size)
-    if sensing.measured.size:
+    if context.gradients:
+        values[free] = yield from axis_slopes(context, point, free, sensing.noise)
+    elif sensing.measured.size:
         yield from _completed(sensing, values)
     else:
         first, second = free[::2], free[1::2]
@@ -31,7 +33,8 @@ def sense_axes(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]:
         if second.size:
             yield from line_probe(context, point, values)
             values[second] = yield from axis_slopes(context, point, second, sensing.noise)
-    yield from line_probe(context, point, values)
+    if not context.gradients:  # steps are cheap there, and better
+        yield from line_probe(context, point, values)
     candidates = context.structure.head(values, 2 * context.structure.size, sensing.support)
     context.explain(f"{sensing.cost} queries: slopes along all {free.size} axes.")
     outside = context.structure.promise(values)

@@ -48,6 +48,8 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
     ``softness g^2 / 2`` at most, and slopes that promise next to nothing count as flat.
     """
     sensing = SensingRound(context, point, noise, memory, softness)
+    if context.gradients:
+        return (yield from sense_axes(sensing))
     policy, n = context.policy, sensing.free.size
     most = math.ceil(policy.rows_filter * sensing.look * 2**stalled)
     affordable = n <= policy.dense_factor * max(most, policy.rows_filter * sensing.unstructured)
