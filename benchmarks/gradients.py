@@ -198,11 +198,12 @@ def main() -> None:
     """Print one row per case and solver."""
     print("case, solver: values + gradients, share above the best (worst seed)")
     chosen = [name for name in CASES if name in sys.argv] or sized(list(CASES), ["poisson"])
+    installed = solvers()
     for name in chosen:
         reached: dict[str, list[tuple[float, int, int]]] = {}
         for seed in SEEDS:
             case = CASES[name](seed)
-            for solver, solve in solvers().items():
+            for solver, solve in installed.items():
                 counted = Counted(case)
                 value = case.fun(solve(counted, seed))
                 runs = reached.setdefault(solver, [])

@@ -77,7 +77,7 @@ class AskTell:
         self,
         x0: Start,
         *,
-        k: int | None = None,
+        k: int | str | None = None,
         constraint: Operator | None = None,
         always: Always = None,
         reference: Named = None,

@@ -38,7 +38,7 @@ def minimize(
     fun: Call | HasValue | Objective,
     x0: Start,
     *,
-    k: int | None = None,
+    k: int | str | None = None,
     constraint: Operator | None = None,
     always: Always = None,
     reference: Named = None,
@@ -88,10 +88,11 @@ def minimize(
         zero. Projected onto the constraint, with a warning, if
         outside it. A `SparseVector` or SciPy sparse vector keeps the iterates sparse whatever d
         is; ``fun`` then reads its argument by ``x[indices]``.
-    k : int
+    k : int or str
         At most this many entries of x are non-zero, in [1, d]; short for
         ``constraint=Sparse(k)``. If neither is given, the default method walks a path over k and
-        chooses the knee; see ``result.path``.
+        chooses the knee; see ``result.path``. "aic", "bic", "ebic" and "cv" (five-fold
+        cross-validation) choose another point of it, for a mean loss over ``n_samples``.
     constraint : Operator
         A set or penalty in place of ``Sparse(k)``, such as ``SparseBox(k, low, high)``, on x. With
         variables, sets that count do so from the nominal values, and other sets need nominal values

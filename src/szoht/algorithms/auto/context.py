@@ -56,6 +56,25 @@ class GradientMemory:
         return None
 
 
+@dataclass
+class HessianColumns:
+    """Columns of the Hessian that are known."""
+
+    entries: dict[int, Vector] = field(default_factory=dict)
+
+    def add(self, i: int, column: Vector) -> None:
+        """Remember a column."""
+        self.entries[i] = column
+
+    def missing(self, coordinates: Indices) -> Indices:
+        """Return the coordinates whose columns are not known."""
+        return np.array([i for i in coordinates if int(i) not in self.entries], dtype=np.intp)
+
+    def block(self, coordinates: Indices) -> Vector:
+        """Return the Hessian on some coordinates."""
+        return np.array([self.entries[int(i)][coordinates] for i in coordinates])
+
+
 @dataclass(kw_only=True)
 class SearchContext:
     """Measures f at points given in the solver's coordinates, and keeps count.
@@ -95,6 +114,7 @@ class SearchContext:
     gradients: bool = False
     gradients_at_points: bool = True
     known_gradients: GradientMemory = field(default_factory=GradientMemory)
+    columns: HessianColumns = field(default_factory=HessianColumns)
 
     @property
     def left(self) -> float:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import fields
 
+from szoht.algorithms.auto.criteria import CRITERIA
 from szoht.algorithms.auto.handed_over import HandedOver
 from szoht.algorithms.auto.integers import AutoInteger
 from szoht.algorithms.auto.path import AutoPath
@@ -12,7 +13,7 @@ from szoht.algorithms.auto.structures import Structured
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.szoht import szoht
 from szoht.core.algorithm import Algorithm
-from szoht.core.validation import check_real
+from szoht.core.validation import check_choice, check_real
 from szoht.errors import CapabilityError
 from szoht.operators import Operator, Sparse, SparseBox
 from szoht.operators.always import as_always
@@ -27,6 +28,7 @@ def auto(
     k: int | None = None,
     constraint: Operator | None = None,
     always: Sequence[int] = (),
+    criterion: str | None = None,
     sampler: Sampler = Full(),
     d: int | None = None,
     max_queries: int | None = None,
@@ -51,6 +53,8 @@ def auto(
         ``result.explain`` says so. Without either, a path over k is walked; see `AutoPath`.
     always : sequence of int
         Coordinates that are free and not counted, such as an intercept, of `Sparse` or `SparseBox`.
+    criterion : {"aic", "bic", "ebic", "cv"}, optional
+        Which k a path over k ends with, in place of the knee, for a mean loss over components.
     sampler : Sampler
         `Seeds` says that the objective takes a seed. A finite sum is solved on a part of it first,
         then on more, then on the whole. With other constraints, the sampler of `szoht`.
@@ -110,6 +114,8 @@ def auto(
     A sensing round costs 2k + 5 queries where the gradient is sparse, at most 4 k (1 + log(d / k)),
     doubled after a stalled round, or d, where it is not; a step of quasi-Newton costs k + 2.
     """
+    if criterion is not None:
+        check_choice("criterion", criterion, CRITERIA)
     if effort != math.inf:
         check_real("effort", effort, low=0, open_low=True)
     seeded, free = isinstance(sampler, Seeds), as_always(always)
@@ -120,6 +126,7 @@ def auto(
     if k is None and constraint is None:
         return AutoPath(
             always=free,
+            criterion=criterion,
             seeded=seeded,
             max_queries=max_queries,
             has_units=has_units,

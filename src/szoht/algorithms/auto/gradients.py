@@ -14,7 +14,7 @@ from szoht.algorithms.auto.descent import search_supports
 from szoht.algorithms.auto.finite_sums import assumed_noise
 from szoht.algorithms.auto.moves.base import Move
 from szoht.algorithms.auto.moves.extend import ExtendAndPrune
-from szoht.algorithms.auto.moves.model_exchange import HessianColumns, ModelExchange
+from szoht.algorithms.auto.moves.model_exchange import ModelExchange
 from szoht.algorithms.auto.noise import estimate_noise
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.restricted.bfgs import Goal, minimize_on
@@ -38,7 +38,7 @@ POLISHED = 1e-6
 CHECK_SHARE = 0.02
 """Of the slope downhill: what the two may differ by."""
 
-SHARES, FEWEST = (0.3, 1.0), 2
+MOVED_SHARES, COMPARED = (0.3, 1.0), 2
 """By how much each coordinate moves downhill, drawn at random; and the values of one comparison."""
 
 
@@ -72,10 +72,10 @@ def _agrees(context: SearchContext, start: EvaluatedPoint) -> Steps[bool]:
         return False
     structure, generator = context.structure, context.generator()
     downhill = np.where(slopes == 0, generator.choice([-1.0, 1.0], slopes.size), -np.sign(slopes))
-    downhill *= generator.uniform(*SHARES, slopes.size)
+    downhill *= generator.uniform(*MOVED_SHARES, slopes.size)
     size, compared = max(1.0, float(np.abs(start.z).max())), False
     for length in CHECK_LENGTHS:
-        if context.left < FEWEST:
+        if context.left < COMPARED:
             break
         line = structure.line(start.z, downhill, 2 * length * size)
         step = length * size / max(float(np.linalg.norm(line)), 1e-300)
@@ -124,8 +124,8 @@ def search_by_gradients(context: SearchContext, state: SearchState) -> Steps[Sea
 def _exchange(context: SearchContext, state: SearchState) -> Steps[SearchState]:
     """Extend and prune, then exchange by a model of more and more coordinates, then polish."""
     state = replace(state, gain_share=context.policy.gain_share)
-    columns, width = HessianColumns(), context.structure.size
     move: Move = ExtendAndPrune()
+    width = context.structure.size
     while (left := _left(context)) > 0:
         slopes, memory = yield from sense(
             context, state.point, state.noise, state.memory, stalled=0
@@ -140,7 +140,7 @@ def _exchange(context: SearchContext, state: SearchState) -> Steps[SearchState]:
             if isinstance(move, ModelExchange) and width >= context.structure.free.size:
                 break
             width = math.ceil(min(2 * width, width + left))
-        move = ModelExchange(columns, width)
+        move = ModelExchange(width)
     return (yield from _polish(context, state))
 
 

@@ -1,4 +1,7 @@
-"""When k is not given: go up until more non-zeros gain little, come down, choose the knee."""
+"""When k is not given: go up until more non-zeros gain little, come down, choose one.
+
+The one is the knee, or that of an information criterion or of cross-validation.
+"""
 
 import math
 from collections.abc import Sequence
@@ -7,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from szoht.algorithms.auto.context import BudgetSpentError, SearchContext
+from szoht.algorithms.auto.criteria import best_by, blocks, dispersion
 from szoht.algorithms.auto.descent import descend
 from szoht.algorithms.auto.gradients import judge_start
 from szoht.algorithms.auto.moves.join import drop_least
@@ -42,6 +46,9 @@ is stalled."""
 
 FEWEST_POINTS = 3
 
+FOLDS = 5
+"""Parts of a finite sum that cross-validation leaves out in turn."""
+
 
 def find_knee(path: Sequence[PathPoint], noise: float = 0.0) -> tuple[int, float]:
     """Return the place in a path where gains per non-zero drop most, and by what factor they do.
@@ -70,6 +77,8 @@ def find_knee(path: Sequence[PathPoint], noise: float = 0.0) -> tuple[int, float
 class AutoPath(GeneratorAlgorithm):
     """`Auto` for many k at once, and the k after which the gain per non-zero drops most.
 
+    With a ``criterion``, "aic", "bic", "ebic" or "cv", the k that it says.
+
     On the way up k doubles, each solve from the last, until that gains little; on the way down the
     least important non-zeros are dropped and the others solved for again, which costs no search.
     At the knee the search is taken up once more.
@@ -77,6 +86,7 @@ class AutoPath(GeneratorAlgorithm):
 
     operator: Identity = field(default_factory=Identity)
     always: tuple[int, ...] = ()
+    criterion: str | None = None
     seeded: bool = False
     max_queries: int | None = None
     policy: Policy | None = None
@@ -103,7 +113,7 @@ class AutoPath(GeneratorAlgorithm):
         search.note(start)
         try:
             start, noise = yield from judge_start(search, start)
-            yield from _walk(search, SearchState(point=start, noise=noise))
+            yield from _walk(search, SearchState(point=start, noise=noise), self.criterion)
         except BudgetSpentError:
             # one more query than there is: the run ends with its limit
             yield from search.point(start.z)
@@ -117,29 +127,90 @@ class AutoPath(GeneratorAlgorithm):
         return Measured(knee.x, knee.fun)
 
 
-def _walk(context: SearchContext, state: SearchState) -> Steps[None]:
+def _walk(context: SearchContext, state: SearchState, criterion: str | None) -> Steps[None]:
     outer = context.outer
     if _size(context, state.point) == 0:
         _record(context, 0, state.point)
-    state = yield from _up(context, state)
+    state = yield from _up(context, state, criterion, _most(context))
     yield from _down(context, state)
-    sigma = 0.0 if state.noise.exact else state.noise.sigma
-    knee = outer.path[find_knee(outer.path, sigma)[0]]
-    outer.knee = knee.k
-    context.explain(f"k = {knee.k}: after it, the gain per non-zero drops most.")
-    if knee.k > 0:
-        context.structure = context.structure.with_size(knee.k)
-        point = EvaluatedPoint(context.structure.to_z(knee.x), knee.fun)
-        state = replace(state, point=point, curvature=None, slopes=None, least=0.0)
+    chosen = yield from _choose(context, state, criterion)
+    outer.knee = chosen.k
+    if chosen.k > 0:
+        context.structure = context.structure.with_size(chosen.k)
+        state = _at(context, state, chosen)
         state = yield from descend(context, state, context.policy.gain_share)
-        _record(context, knee.k, state.point)
+        _record(context, chosen.k, state.point)
         context.accept(state.point)
 
 
-def _up(context: SearchContext, state: SearchState) -> Steps[SearchState]:
+def _choose(context: SearchContext, state: SearchState, criterion: str | None) -> Steps[PathPoint]:
+    """Return the point at the knee, or that a criterion says."""
+    path = context.outer.path
+    sigma = 0.0 if state.noise.exact else state.noise.sigma
+    knee = path[find_knee(path, sigma)[0]]
+    if criterion is None:
+        context.explain(f"k = {knee.k}: after it, the gain per non-zero drops most.")
+        return knee
+    if criterion == "cv":
+        return (yield from _by_cross_validation(context, state))
+    chosen = yield from _by_criterion(context, _at(context, state, knee).point, criterion)
+    chosen = yield from _by_criterion(context, _at(context, state, chosen).point, criterion)
+    context.explain(f"k = {chosen.k}: {criterion.upper()} is least.")
+    return chosen
+
+
+def _by_criterion(
+    context: SearchContext, point: EvaluatedPoint, criterion: str
+) -> Steps[PathPoint]:
+    """Return the point that a criterion says, with the dispersion at some point."""
+    n, structure = context.outer.n_samples, context.structure
+    assert n is not None, "a criterion is for a finite sum"  # noqa: S101
+    scale = yield from dispersion(context, point)
+    context.explain(f"components differ as those of -log p do, times {scale:.3g}.")
+    d = structure.count(structure.free)
+    return best_by(context.outer.path, criterion, n=n, d=d, scale=scale)
+
+
+def _by_cross_validation(context: SearchContext, state: SearchState) -> Steps[PathPoint]:
+    """Return the point whose k has the least mean loss on components that were left out."""
+    outer, path, whole = context.outer, context.outer.path, context.outer.sample
+    best, structure, scores = context.best, context.structure, np.zeros(len(path))
+    context.on_part = True
+    for fold in blocks(context, FOLDS):
+        outer.path, outer.sample = [], np.setdiff1d(np.arange(outer.n_samples or 0), fold)
+        start = yield from context.point(np.zeros_like(state.point.z))
+        _record(context, 0, start)
+        at_start = SearchState(point=start, noise=state.noise)
+        yield from _down(context, (yield from _up(context, at_start, "cv", path[-1].k)))
+        found, outer.sample = outer.path, fold
+        losses = yield from context.values([structure.to_z(point.x) for point in found])
+        sizes = [point.k for point in found]
+        places = np.searchsorted(sizes, [point.k for point in path], side="right") - 1
+        scores += fold.size * losses[places]
+    outer.sample, outer.path, context.on_part = whole, path, False
+    context.best, context.structure = best, structure
+    chosen = path[int(np.argmin(scores))]
+    context.explain(f"k = {chosen.k}: the loss on components that were left out is least.")
+    return chosen
+
+
+def _at(context: SearchContext, state: SearchState, point: PathPoint) -> SearchState:
+    """Return the state at a point of the path."""
+    evaluated = EvaluatedPoint(context.structure.to_z(point.x), point.fun)
+    return replace(state, point=evaluated, curvature=None, slopes=None, least=0.0)
+
+
+def _most(context: SearchContext) -> int:
+    """Return the largest k that makes sense: all coordinates, or half as many as components."""
+    n = context.outer.n_samples
+    return context.structure.d if n is None else min(context.structure.d, max(1, n // 2))
+
+
+def _up(
+    context: SearchContext, state: SearchState, criterion: str | None, most: int
+) -> Steps[SearchState]:
     """Solve for k = 4, 8, 16, ..., each time from the solution before."""
-    d, first = context.structure.d, state.point
-    k = min(d, FIRST)
+    first, k = state.point, min(most, FIRST)
     while True:
         context.structure = context.structure.with_size(k)
         before = state.point
@@ -150,10 +221,30 @@ def _up(context: SearchContext, state: SearchState) -> Steps[SearchState]:
         state = yield from descend(context, state, ENOUGH)
         _record(context, k, state.point)
         context.explain(f"k = {k}: f = {state.point.value:.6g}.")
-        gained = first.value - state.point.value
-        if k >= d or (k > FIRST and before.value - state.point.value <= LITTLE * gained):
+        if k >= most or (
+            k > FIRST and (yield from _enough(context, state, first, before, criterion))
+        ):
             return state
-        k = min(d, GROWTH * k)
+        k = min(most, GROWTH * k)
+
+
+def _enough(
+    context: SearchContext,
+    state: SearchState,
+    first: EvaluatedPoint,
+    before: EvaluatedPoint,
+    criterion: str | None,
+) -> Steps[bool]:
+    """Tell whether fewer non-zeros than these are enough; folds go as far as the whole sum does."""
+    if criterion is None:
+        gained = first.value - state.point.value
+        return before.value - state.point.value <= LITTLE * gained
+    if context.on_part:
+        return False
+    chosen = yield from _by_criterion(
+        context, state.point, "bic" if criterion == "cv" else criterion
+    )
+    return chosen.k < context.structure.size
 
 
 def _start(context: SearchContext, point: EvaluatedPoint) -> Steps[EvaluatedPoint]:

@@ -1,21 +1,17 @@
 """Exchange by a model: columns of the Hessian, one gradient each, tell what exchanges gain."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
-from szoht.algorithms.auto.records import Curvature, EvaluatedPoint, Steps
+from szoht.algorithms.auto.hessian import ensure_columns
+from szoht.algorithms.auto.records import Curvature, Steps
 from szoht.algorithms.auto.restricted.best_subset import Quadratic, best_subset
 from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_on
-from szoht.algorithms.auto.sensing.axis_slopes import axis_steps
 from szoht.algorithms.auto.state import SearchState
-from szoht.types import Indices, Vector
 
-__all__ = ["HessianColumns", "ModelExchange"]
-
-COLUMN_STEP = 1e-4
-"""Length of a difference of gradients, in units or sizes of the point."""
+__all__ = ["ModelExchange"]
 
 KEPT_PROMISE = 0.01
 """A point whose gain is within this share of what the model promised needs no further solve."""
@@ -24,41 +20,13 @@ RESTARTS = 30
 """Perturbed supports from which the model is searched again; they cost no query."""
 
 
-@dataclass(eq=False)
-class HessianColumns:
-    """Columns of the Hessian that are known: differences of gradients."""
-
-    columns: dict[int, Vector] = field(default_factory=dict)
-
-    def ensure(
-        self, context: SearchContext, point: EvaluatedPoint, coordinates: Indices
-    ) -> Steps[bool]:
-        """Measure the columns that are missing; False if a gradient is."""
-        here = yield from context.gradient_at(point)
-        size = max(1.0, float(np.abs(point.z).max()))
-        for i in coordinates[~np.isin(coordinates, list(self.columns))]:
-            step = axis_steps(context, point.z, np.array([i]), np.array([COLUMN_STEP * size]))
-            z = point.z.copy()
-            z[i] += step[0]
-            there = yield from context.gradient_at(EvaluatedPoint(z, np.nan))
-            if here is None or there is None or step[0] == 0:
-                return False
-            self.columns[int(i)] = (there - here) / step[0]
-        return True
-
-    def block(self, coordinates: Indices) -> Vector:
-        """Return the Hessian on some coordinates."""
-        return np.array([self.columns[int(i)][coordinates] for i in coordinates])
-
-
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class ModelExchange:
     """Search the supports of a quadratic model, and solve on the best of them.
 
     The model is that of the support and the ``width`` steepest coordinates besides.
     """
 
-    columns: HessianColumns
     width: int
     name: str = "exchange by a model"
 
@@ -67,14 +35,14 @@ class ModelExchange:
         structure, incumbent = context.structure, Solution(state.point, state.curvature)
         support = structure.active(state.point.z)
         among = np.union1d(support, state.steepest(context, self.width))
-        if not (yield from self.columns.ensure(context, state.point, among)):
+        if not (yield from ensure_columns(context, state.point, among)):
             return incumbent
         slopes = yield from context.gradient_at(state.point)
         if slopes is None:
             return incumbent
         kept = np.flatnonzero(~np.isin(among, np.concatenate(structure.atoms(among))))
         model = Quadratic.around(
-            state.point.z[among], slopes[among], self.columns.block(among), kept
+            state.point.z[among], slopes[among], context.columns.block(among), kept
         )
         start = np.searchsorted(among, support)
         chosen, gain = best_subset(model, start, restarts=RESTARTS, generator=context.generator())
