@@ -25,6 +25,7 @@ from szoht.operators import SoftThreshold as SoftThreshold
 from szoht.operators import Sparse as Sparse
 from szoht.operators import SparseBox as SparseBox
 from szoht.operators import SparseSimplex as SparseSimplex
+from szoht.operators import SparseSum as SparseSum
 from szoht.result import Progress as Progress
 from szoht.result import Result as Result
 from szoht.result import Status as Status

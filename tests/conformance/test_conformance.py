@@ -18,6 +18,7 @@ from szoht.operators import (
     Sparse,
     SparseBox,
     SparseSimplex,
+    SparseSum,
 )
 from szoht.schedules import Geometric, Polynomial
 from szoht.testing import check_algorithm, check_estimator, check_operator, check_structure
@@ -39,6 +40,8 @@ OPERATORS = [
     SparseSimplex(1),
     SparseSimplex(4),
     SparseSimplex(12, total=3.0),
+    SparseSum(3),
+    SparseSum(4, total=0.5, low=-0.3, high=0.6),
     Box(low=-1.0, high=0.5),
     Box(low=np.full(12, 0.1), high=np.full(12, 0.4)),
     L1Ball(0.7),
@@ -60,6 +63,9 @@ STRUCTURES = [
     (GroupSparse(k=2, groups=[0, 1, 1, 1, 2, 2, 0, 3, 3, 3, 3, 3]), 12),
     (GroupSparse(k=3, groups=np.arange(60) % 20), 60),
     (GroupSparse(k=2, size=4, low=-np.linspace(0, 1, 40), high=np.linspace(2, 0, 40)), 40),
+    (SparseSum(4), 40),
+    (SparseSum(5, total=3.0), 60),
+    (SparseSum(6, low=-0.5, high=1.5), 40),
     (SparseSimplex(1), 8),
     (SparseSimplex(4), 40),
     (SparseSimplex(5, total=3.0), 100),

@@ -8,6 +8,7 @@ from szoht.operators.l1 import L1Ball, SoftThreshold
 from szoht.operators.sparse import Sparse
 from szoht.operators.sparse_box import SparseBox
 from szoht.operators.sparse_simplex import SparseSimplex
+from szoht.operators.sparse_sum import SparseSum
 
 __all__ = [
     "Box",
@@ -19,4 +20,5 @@ __all__ = [
     "Sparse",
     "SparseBox",
     "SparseSimplex",
+    "SparseSum",
 ]

@@ -18,6 +18,7 @@ from szoht.operators import (
     Sparse,
     SparseBox,
     SparseSimplex,
+    SparseSum,
 )
 from szoht.types import Vector
 
@@ -94,6 +95,9 @@ def _of_sums(operator: Operator, variables: Variables) -> Operator:
             )
     if isinstance(operator, SparseSimplex):
         return replace(operator, total=operator.total / unit)
+    if isinstance(operator, SparseSum):
+        low, high = operator.low / unit, operator.high / unit
+        return SparseSum(operator.k, total=operator.total / unit, low=low, high=high)
     if isinstance(operator, L1Ball):
         return replace(operator, radius=operator.radius / unit)
     if isinstance(operator, SoftThreshold):
@@ -109,6 +113,9 @@ def _is_inside(operator: Operator, variables: Variables) -> bool:
     """Tell whether the bounds contain the whole of a set of sums or norms."""
     if isinstance(operator, SparseSimplex):
         return bool((variables.low <= 0).all() and (variables.high >= operator.total).all())
+    if isinstance(operator, SparseSum):
+        below, above = variables.low <= operator.low, variables.high >= operator.high
+        return bool(below.all() and above.all())
     if isinstance(operator, L1Ball):
         room = np.minimum(-variables.low, variables.high)
         return bool((room >= operator.radius).all())

@@ -35,6 +35,7 @@ PATHS: Mapping[str, Mapping[str, str]] = {
         "sparse": "szoht.operators.sparse:Sparse",
         "sparse_box": "szoht.operators.sparse_box:SparseBox",
         "sparse_simplex": "szoht.operators.sparse_simplex:SparseSimplex",
+        "sparse_sum": "szoht.operators.sparse_sum:SparseSum",
     },
     "Estimator": {
         "adaptive_recovery": "szoht.estimators.adaptive_recovery:AdaptiveRecovery",

@@ -161,12 +161,16 @@ class SearchContext:
 
     def gradient_at(self, point: EvaluatedPoint) -> Steps[Vector | None]:
         """Return the slopes along all axes, asked for unless known; None if that failed."""
-        x = self.structure.to_x(point.z)
+        gradient = yield from self.users_gradient(self.structure.to_x(point.z))
+        return None if gradient is None else self.structure.axis_slopes(point.z, gradient)
+
+    def users_gradient(self, x: Vector) -> Steps[Vector | None]:
+        """Return the gradient with respect to x, asked for unless known; None if that failed."""
         known = self.known_gradients.find(x, self.outer.sample)
         if known is None:
             yield from self._value_and_gradient(x)
             known = self.known_gradients.find(x, self.outer.sample)
-        return None if known is None else self.structure.axis_slopes(point.z, known)
+        return known
 
     def values(self, points: Sequence[Vector]) -> Steps[Vector]:
         """Measure f at several points in one plan."""

@@ -15,7 +15,7 @@ from szoht.algorithms.szoht import szoht
 from szoht.core.algorithm import Algorithm
 from szoht.core.validation import check_choice, check_real
 from szoht.errors import CapabilityError
-from szoht.operators import Operator, Sparse, SparseBox
+from szoht.operators import Operator, Sparse, SparseBox, SparseSum
 from szoht.operators.always import as_always
 from szoht.samplers import Full, Sampler, Seeds
 from szoht.types import Vector
@@ -48,8 +48,8 @@ def auto(
     Parameters
     ----------
     k, constraint
-        As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse` and `SparseSimplex` are served; others
-        (balls, boxes, penalties) are handed to `szoht` with its line search, and
+        As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse`, `SparseSimplex` and `SparseSum` are
+        served; others (balls, boxes, penalties) are handed to `szoht` with its line search, and
         ``result.explain`` says so. Without either, a path over k is walked; see `AutoPath`.
     always : sequence of int
         Coordinates that are free and not counted, such as an intercept, of `Sparse` or `SparseBox`.
@@ -134,7 +134,8 @@ def auto(
             use_gradient=use_gradient and not seeded,
         )
     operator = pick_operator(k, constraint, free)
-    if isinstance(operator, Structured):
+    neutral = isinstance(operator, SparseSum) and operator.total == 0  # no weight moves alone
+    if isinstance(operator, Structured) and not neutral:
         return Auto(
             operator=operator,
             seeded=seeded,

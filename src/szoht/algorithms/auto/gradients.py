@@ -67,12 +67,14 @@ def _agrees(context: SearchContext, start: EvaluatedPoint) -> Steps[bool]:
 
     Where f has no value at their ends, nothing is said against the gradient.
     """
-    slopes = yield from context.gradient_at(start)
-    if slopes is None:
-        return False
     structure, generator = context.structure, context.generator()
-    downhill = np.where(slopes == 0, generator.choice([-1.0, 1.0], slopes.size), -np.sign(slopes))
-    downhill *= generator.uniform(*MOVED_SHARES, slopes.size)
+    x = structure.to_x(start.z)
+    gradient = yield from context.users_gradient(x)
+    if gradient is None:
+        return False
+    signs = generator.choice([-1.0, 1.0], gradient.size)
+    downhill = np.where(gradient == 0, signs, -np.sign(gradient))
+    downhill *= generator.uniform(*MOVED_SHARES, gradient.size)
     size, compared = max(1.0, float(np.abs(start.z).max())), False
     for length in CHECK_LENGTHS:
         if context.left < COMPARED:
@@ -83,7 +85,8 @@ def _agrees(context: SearchContext, start: EvaluatedPoint) -> Steps[bool]:
         near, far = yield from context.values(ends)
         # exact where f is a parabola
         slope = (4 * near - far - 3 * start.value) / (2 * step)
-        expected = float(slopes @ line)
+        moved, twice = (structure.to_x(end) - x for end in ends)
+        expected = float(gradient @ (4 * moved - twice)) / (2 * step)
         largest = max(abs(start.value), abs(near), abs(far))
         rounding = 100 * float(np.finfo(np.float64).eps) * largest / step
         if abs(slope - expected) <= CHECK_SHARE * abs(expected) + rounding:
@@ -108,6 +111,7 @@ def search_by_gradients(context: SearchContext, state: SearchState) -> Steps[Sea
         state = yield from _exchange(context, state)
     else:
         state = yield from search_supports(context, state)
+        state = yield from _polish(context, state)
     context.gradients_at_points = False  # what follows compares values
     if context.gains <= 0 or math.isinf(context.effort):
         return state

@@ -6,14 +6,16 @@ import numpy as np
 
 from szoht.algorithms.auto.structure import Structure
 from szoht.algorithms.auto.structures.coordinates import Coordinates, bounds_and_units
+from szoht.algorithms.auto.structures.fixed_sum import FixedSum
 from szoht.algorithms.auto.structures.free_coordinates import coordinates
 from szoht.algorithms.auto.structures.groups import Groups
 from szoht.algorithms.auto.structures.simplex import Simplex
-from szoht.operators import GroupSparse, Sparse, SparseBox, SparseSimplex
+from szoht.core.validation import frozen
+from szoht.operators import GroupSparse, Sparse, SparseBox, SparseSimplex, SparseSum
 
-__all__ = ["Coordinates", "Groups", "Simplex", "Structured", "structure_of"]
+__all__ = ["Coordinates", "FixedSum", "Groups", "Simplex", "Structured", "structure_of"]
 
-Structured: TypeAlias = Sparse | SparseBox | GroupSparse | SparseSimplex
+Structured: TypeAlias = Sparse | SparseBox | GroupSparse | SparseSimplex | SparseSum
 """The constraints that are structures."""
 
 
@@ -33,3 +35,13 @@ def structure_of(operator: Structured, d: int) -> Structure:
             return Groups(d=d, size=operator.k, members=members, **bounds)
         case SparseSimplex():
             return Simplex(d=d, size=operator.k, total=operator.total)
+        case SparseSum():
+            unit = abs(operator.total) or 1.0
+            return FixedSum(
+                d=d,
+                size=operator.k,
+                total=operator.total / unit,
+                lowest=operator.low / unit,
+                highest=operator.high / unit,
+                unit=None if unit == 1 else frozen(np.full(d, unit)),
+            )
