@@ -10,6 +10,8 @@ from sybil.parsers.rest import DocTestParser
 # before NumPy is imported: processes that each use every processor only disturb one another
 for _library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+# the tests start processes by the hundred, and to compile the package takes as long as to import it
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 _documents = Sybil(parsers=[PythonCodeBlockParser(), SkipParser()], patterns=["*.md"])
 _docstrings = Sybil(
@@ -21,6 +23,21 @@ pytest_collect_file = (_documents + _docstrings).pytest()
 
 CLUSTERS = {"dask_client": "test_dask", "ray_cluster": "test_ray"}
 """How tests that need a cluster are called, by its fixture: processes are given names only."""
+
+UNTRACED = (
+    "tests/algorithms/auto/test_endings.py",
+    "tests/algorithms/auto/test_structures.py",
+    "tests/conformance/test_conformance.py",
+    "tests/core/test_distributions.py",
+    "tests/estimators/test_sphere.py",
+    "tests/problems/test_portfolio.py",
+    "tests/store/test_crafted.py",
+    "tests/store/test_extended.py",
+)
+"""Long files that only repeat lines which other tests run: coverage would double their time."""
+
+FIRST = ("tests/test_benchmarks.py", "tests/evaluation/executors/test_orphans.py")
+"""The longest files: one that came last would leave the other process idle."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -42,7 +59,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(items):
-    """Put the tests that need a cluster first, as they take longest, and check their names."""
+    """Put first what takes longest, check the names of tests of clusters, trace what is needed."""
     for item in items:
         for fixture in CLUSTERS.keys() & set(getattr(item, "fixturenames", ())):
             if item.originalname != CLUSTERS[fixture]:
@@ -50,5 +67,16 @@ def pytest_collection_modifyitems(items):
                     f"{item.nodeid} uses the fixture {fixture}; call it {CLUSTERS[fixture]}, so "
                     "that all of its kind run in one process."
                 )
-    names = set(CLUSTERS.values())
-    items.sort(key=lambda item: getattr(item, "originalname", None) not in names)
+        if _file(item) in UNTRACED:
+            item.add_marker("no_cover")
+    items.sort(key=_rank)
+
+
+def _file(item):
+    return item.nodeid.partition("::")[0]
+
+
+def _rank(item):
+    if getattr(item, "originalname", None) in CLUSTERS.values():
+        return -1
+    return FIRST.index(_file(item)) if _file(item) in FIRST else len(FIRST)

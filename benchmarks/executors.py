@@ -74,7 +74,11 @@ def compare(
 def on_dask() -> Row:
     from distributed import Client, LocalCluster  # noqa: PLC0415
 
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    options = {
+        "n_workers": sized(2, 1),
+        "threads_per_worker": 1,
+        "dashboard_address": "127.0.0.1:0",
+    }
     local = LocalCluster(host="127.0.0.1", **options)  # type: ignore[no-untyped-call]
     with local as cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]
         return compare(

@@ -1,5 +1,6 @@
 """What `make test` relies on: data that must not be missing, clusters that are started once."""
 
+import runpy
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,9 @@ def test_a_test_of_a_cluster_has_the_name_by_which_it_is_grouped(inner):
     result = inner.runpytest_inprocess()
     result.stderr.fnmatch_lines(["*test_slowly uses the fixture dask_client; call it test_dask*"])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_the_files_that_are_named_exist():
+    named = runpy.run_path(str(HERE.parent / "conftest.py"))
+    files = [*named["FIRST"], *named["UNTRACED"]]
+    assert [file for file in files if not (HERE.parent / file).is_file()] == []

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from szoht import minimize
 from szoht.cli.app import app
-from szoht.errors import DataError, DataWarning
+from szoht.errors import DataError, DataWarning, ParameterError
 from szoht.problems import read_prices, read_returns
 
 D, T = 6, 120
@@ -208,7 +208,7 @@ def test_names_may_contain_anything(tmp_path):
     assert sum(float(weight) for _, weight in rows[1:]) == pytest.approx(1)
 
 
-def test_all_queries_are_counted_and_the_budget_is_per_start(prices, monkeypatch):
+def test_all_queries_are_counted_and_the_budget_is_that_of_the_command(prices, monkeypatch):
     spent = []
 
     def counting(*arguments, **settings):
@@ -217,12 +217,62 @@ def test_all_queries_are_counted_and_the_budget_is_per_start(prices, monkeypatch
         return result
 
     monkeypatch.setattr("szoht.applications.portfolio.frontier.minimize", counting)
-    done = run(prices, "-k", 2, "--json", "--budget", 300)
+    done = run(prices, "-k", 2, "--json", "--budget", 3000)
     report = json.loads(done.stdout)
-    assert report["total_queries"] == sum(spent)
-    assert max(spent) <= 300 < report["queries"] <= 900
+    assert report["total_queries"] == sum(spent) <= 3000
+    del spent[:]
     shown = run(prices, "-k", 2, "--no-frontier", "--budget", 300, "--out", prices.parent / "out")
-    assert f"{report['queries']:,} queries for this portfolio" in shown.output
+    assert len(spent) == 3
+    assert max(spent) <= 100
+    assert f"{sum(spent):,} queries for this portfolio" in shown.output
+
+
+def test_a_budget_must_pay_for_a_query_of_each_run(prices):
+    done = run(prices, "-k", 2, "--json", "--budget", 5)
+    assert done.exit_code == 2
+    assert "`budget` must be an integer in [27, inf); got budget=5" in done.output
+
+
+GAPS = "date,A,B,C\n2024-01-04,4,5,7\n2024-01-03,,4,6\n2024-01-02,3,3.5,5\n2024-01-01,2,3,n/a\n"
+
+
+@pytest.mark.parametrize(
+    ("missing", "same"),
+    [
+        ("drop-assets", "date,B\n1,3\n2,3.5\n3,4\n4,5\n"),
+        ("drop-days", None),
+        ("forward-fill", "date,A,B\n1,2,3\n2,3,3.5\n3,3,4\n4,4,5\n"),
+    ],
+)
+def test_missing_values_need_a_choice(tmp_path, missing, same):
+    file = tmp_path / "gaps.csv"
+    file.write_text(GAPS)
+    if same is None:
+        with (
+            pytest.warns(DataWarning, match="newest first"),
+            pytest.raises(DataError, match="at least 3 rows"),
+        ):
+            read_prices(file, missing=missing)
+        return
+    plain = tmp_path / "plain.csv"
+    plain.write_text(same)
+    with pytest.warns(DataWarning, match="newest first"):
+        found = read_prices(file, missing=missing)
+    assert found.names == read_prices(plain).names
+    assert np.array_equal(found.returns, read_prices(plain).returns)
+    done = run(file, "-k", 1, "--json", "--no-frontier", "--budget", 90, "--missing", missing)
+    assert done.exit_code == 0, done.output
+
+
+def test_returns_are_not_carried_forward(tmp_path):
+    file = tmp_path / "returns.csv"
+    file.write_text("date,A,B\n1,0.1,0.2\n2,,0.1\n3,0.1,0.3\n4,0.2,0.1\n")
+    with pytest.raises(ParameterError, match="drop-assets"):
+        read_returns(file, missing="forward-fill")
+    assert len(read_returns(file, missing="drop-days").returns) == 3
+    file.write_text("date,A,B\n1,0.1,\n2,,0.1\n3,0.1,0.3\n4,0.2,0.1\n")
+    with pytest.raises(DataError, match="no asset is left"):
+        read_returns(file, missing="drop-assets")
 
 
 def test_a_bad_folder_is_named_before_anything_is_solved(prices, monkeypatch):

@@ -123,18 +123,18 @@ def test_a_page_that_cannot_be_written_is_noticed_first(tmp_path):
 
 
 SLOW = """
-import time
+import pathlib, time
 
 def fun(x):
     time.sleep(0.02)
-    return float(((x - 1) ** 2).sum())
+    return -1.0 if pathlib.Path("enough").exists() else float(((x - 1) ** 2).sum())
 """
 
 
 def test_a_page_is_written_again_until_the_run_has_ended(tmp_path):
     (tmp_path / "slow_model.py").write_text(SLOW)
     command = [sys.executable, "-m", "szoht", "solve", "slow_model:fun", "--dim", "9", "-k", "2"]
-    more = ["--seconds", "2.5", "--budget", "10000", "--method", "szoht", "--store", "runs.db"]
+    more = ["--seconds", "60", "--target", "-1", "--method", "szoht", "--store", "runs.db"]
     solving = subprocess.Popen([*command, *more, "--quiet"], cwd=tmp_path)
     store, page = tmp_path / "runs.db", tmp_path / "run.html"
     deadline = time.monotonic() + 60
@@ -148,13 +148,15 @@ def test_a_page_is_written_again_until_the_run_has_ended(tmp_path):
     texts = set()
     while watching.poll() is None and time.monotonic() < deadline:
         texts.add(page.read_text())
+        if 'http-equiv="refresh" content="1"' in page.read_text():
+            (tmp_path / "enough").touch()
         time.sleep(0.05)
     assert (watching.wait(timeout=60), solving.wait(timeout=60)) == (0, 0)
     live = [text for text in texts if 'http-equiv="refresh" content="1"' in text]
     assert live
     assert all(text.rstrip().endswith("</html>") for text in texts)
     last = page.read_text()
-    assert "SECONDS" in last
+    assert "TARGET" in last
     assert "refresh" not in last
 
 

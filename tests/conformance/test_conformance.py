@@ -11,18 +11,27 @@ from szoht.algorithms.composite import Composite
 from szoht.estimators import Coordinate, Exact, Gaussian, Sphere
 from szoht.operators import (
     Box,
+    GraphSparse,
     GroupSparse,
     Identity,
     L1Ball,
+    LowRank,
+    Semicontinuous,
     SoftThreshold,
     Sparse,
     SparseBox,
+    SparseIn,
     SparseSimplex,
     SparseSum,
+    TreeSparse,
+    TwoStep,
 )
 from szoht.schedules import Geometric, Polynomial
 from szoht.testing import check_algorithm, check_estimator, check_operator, check_structure
 from szoht.updates import ForwardBackward, FrankWolfe, LineSearch
+
+PARENTS = [-1, 0, 0, 1, 1, 2, 2, 3, 3, 3, -1, 10]
+RING = [[i, (i + 1) % 12] for i in range(12)]
 
 OPERATORS = [
     Sparse(1),
@@ -42,6 +51,24 @@ OPERATORS = [
     SparseSimplex(12, total=3.0),
     SparseSum(3),
     SparseSum(4, total=0.5, low=-0.3, high=0.6),
+    SparseSimplex(5, at_least=0.15, at_most=0.4),
+    SparseSimplex(6, at_least=0.1, groups=[0, 1, 2] * 4, per_group=1),
+    Semicontinuous(3, at_least=0.5),
+    Semicontinuous(5, at_least=np.linspace(0, 1, 12), low=0.0, high=0.7),
+    GroupSparse(k=2, size=4, per_group=2, high=1.0),
+    GroupSparse(k=2, groups=[[0, 1, 2, 3], [3, 4, 5], [5, 6, 7, 8], [9, 10, 11]]),
+    GroupSparse(k=2, groups=[[*range(8)], [0, 1], [5, 6], [8, 9, 10, 11]], overlap="explicit"),
+    GroupSparse(k=2, groups=[[*range(5)], [*range(4, 9)], [*range(8, 12), 0]]),
+    TreeSparse(4, PARENTS),
+    TreeSparse(12, PARENTS, low=-0.5, high=1.0),
+    GraphSparse(4, RING),
+    GraphSparse(5, RING, components=2, low=0.0),
+    LowRank(1, shape=(3, 4)),
+    LowRank(2, shape=(6, 2)),
+    SparseIn("dct", k=3),
+    SparseIn(np.linalg.qr(np.vander(np.linspace(-1, 1, 12), 7))[0], k=3),
+    TwoStep(sparse=Sparse(3), convex=L1Ball(1.0)),
+    TwoStep(sparse=TreeSparse(4, PARENTS), convex=Box(low=-0.5, high=0.5)),
     Box(low=-1.0, high=0.5),
     Box(low=np.full(12, 0.1), high=np.full(12, 0.4)),
     L1Ball(0.7),
@@ -107,6 +134,11 @@ ALGORITHMS = [
     (algorithms.szoht(k=3, q=30, step_size=0.5, orthogonal=True), None),
     (algorithms.szoht(constraint=SparseBox(3, low=-1.0, high=0.9), q=12), None),
     (algorithms.szoht(constraint=GroupSparse(k=3, size=2), q=12), None),
+    (algorithms.szoht(constraint=GroupSparse(k=3, size=3, per_group=2), q=12), None),
+    (algorithms.szoht(constraint=TreeSparse(6, np.arange(30) // 2 - 1), q=12), None),
+    (algorithms.szoht(constraint=LowRank(2, shape=(5, 6)), q=12), None),
+    (algorithms.szoht(constraint=SparseIn("dct", k=10), q=12), None),
+    (algorithms.szoht(constraint=TwoStep(sparse=Sparse(3), convex=L1Ball(9.0)), q=12), None),
     (algorithms.szoht(k=3, q=12, step_size=0.2, sampler=Minibatch(size=2)), 10),
     (algorithms.szoht(k=3, q=12, sampler=Minibatch(size=2, replace=True)), 10),
     (algorithms.szoht(k=3, q=12, sampler=Full()), 10),
@@ -243,6 +275,13 @@ class ThresholdThenClip(SparseBox):
         return np.clip(Sparse(self.k).prox(y, step), self.low, self.high)
 
 
+class WorseThanZero(GraphSparse):
+    """Says that it is approximate, and returns what is worse than nothing."""
+
+    def prox(self, y, step):
+        return y.copy() if self.contains(y) else np.where(np.arange(y.size) == 0, 99.0, 0.0)
+
+
 class TooFew(Sparse):
     """Keeps k - 1 entries."""
 
@@ -259,6 +298,11 @@ def test_the_suite_finds_a_wrong_scale():
 def test_the_suite_finds_a_wrong_projection(operator):
     with pytest.raises(AssertionError, match="nearest"):
         check_operator(operator, d=12)
+
+
+def test_the_suite_finds_what_is_no_approximation():
+    with pytest.raises(AssertionError, match="zero is nearer"):
+        check_operator(WorseThanZero(4, RING), d=12)
 
 
 class AtTheBound(Coordinates):

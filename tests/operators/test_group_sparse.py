@@ -89,7 +89,7 @@ def test_equal_groups_go_to_the_lowest_number():
         ({"groups": [0, 0, 2]}, 3, "without a gap"),
         ({"groups": [0, -1]}, 2, "without a gap"),
         ({"groups": [0.0, 1.0]}, 2, "must hold integers"),
-        ({"groups": [[0, 1]]}, 2, "must be 1-d"),
+        ({"groups": np.array([[0, 1]])}, 2, "must be 1-d"),
         ({"groups": [0, 1]}, 3, r"`groups` must have shape \(d,\)"),
         ({"size": 2, "low": 0.5}, 4, "low <= 0 <= high"),
         ({"size": 2, "low": [-1.0, -1.0]}, 4, "`low` must be a number or have shape"),
@@ -100,11 +100,46 @@ def test_groups_that_make_no_sense(settings, d, complaint):
         GroupSparse(**{"k": 1} | settings).check(d)
 
 
-def test_groups_that_overlap_name_the_remedy():
-    with pytest.raises(CapabilityError, match=r"coordinate 2 in several\. Repeat such"):
-        GroupSparse(k=1, groups=[[0, 1, 2], [2, 3]])
+def test_lists_that_do_not_overlap_number_the_coordinates():
+    assert GroupSparse(k=1, groups=[[0, 3], [1, 2, 4]]).groups.tolist() == [0, 1, 1, 0, 1]
 
 
-def test_lists_of_coordinates_name_the_remedy():
-    with pytest.raises(ParameterTypeError, match="the number of each coordinate's group"):
-        GroupSparse(k=1, groups=[[0, 1], [2, 3, 4]])
+@given(vectors, st.integers(1, 4), st.integers(1, 3), st.integers(0, 10**6))
+@settings(deadline=None, max_examples=60)
+def test_few_of_each_group_are_the_nearest_point(y, k, per_group, seed):
+    rng = np.random.default_rng(seed)
+    d = len(y)
+    groups = np.unique(rng.integers(0, 4, d), return_inverse=True)[1]
+    k = min(k, int(groups.max()) + 1)
+    operator = GroupSparse(k=k, groups=groups, per_group=per_group, low=-2.0)
+    ours = operator.prox(y, 1.0)
+    assert operator.contains(ours)
+    supports = (np.array(s, dtype=int) for n in range(d + 1) for s in combinations(range(d), n))
+    least = min(
+        ((np.where(np.isin(np.arange(d), s), np.maximum(y, -2.0), 0.0) - y) ** 2).sum()
+        for s in supports
+        if np.unique(groups[s]).size <= k and np.bincount(groups[s], minlength=1).max() <= per_group
+    )
+    assert ((ours - y) ** 2).sum() <= least * (1 + 1e-12)
+
+
+def test_groups_with_too_many_non_zeros_are_outside():
+    operator = GroupSparse(k=2, size=3, per_group=1)
+    assert operator.contains(np.array([1.0, 0, 0, 0, 2.0, 0]))
+    assert not operator.contains(np.array([1.0, 1.0, 0, 0, 0, 0]))
+    with pytest.raises(CapabilityError, match="`per_group` needs groups that do not overlap"):
+        GroupSparse(k=1, groups=[[0, 1], [1, 2]], per_group=1)
+
+
+@pytest.mark.parametrize(
+    ("groups", "d", "complaint"),
+    [
+        ([[0, 1], [3, 1]], 4, "2 is in none"),
+        ([[0, 1], [-1, 1]], 2, "got -1"),
+        ([[0, 1], [1, 2]], 4, r"got some up to 2 with d=4"),
+        ([[0, 1], []], 2, "`groups` must"),
+    ],
+)
+def test_lists_that_make_no_sense(groups, d, complaint):
+    with pytest.raises((ParameterError, ParameterTypeError), match=complaint):
+        GroupSparse(k=1, groups=groups).check(d)

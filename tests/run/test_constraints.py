@@ -95,3 +95,44 @@ def test_a_portfolio_in_percent():
     assert result.x.sum() == pytest.approx(100.0)
     assert result.support.tolist() == [1, 2]
     assert result.x[1] == pytest.approx(75.0, abs=0.5)
+
+
+def test_trees_and_graphs_count_changes_within_the_bounds():
+    v = variables(low=0, high=2 * NOMINAL)
+    for operator in (
+        szoht.TreeSparse(2, [-1, 0, 1, 2]),
+        szoht.GraphSparse(2, [[0, 1], [1, 2], [2, 3]]),
+    ):
+        bounded = constraint_on_z(None, operator, v)
+        assert type(bounded) is type(operator)
+        assert v.to_x(bounded.high).tolist() == (2 * NOMINAL).tolist()
+
+
+def test_smallest_changes_are_in_the_units_of_the_variables():
+    v = variables(unit=[1.0, 2.0, 5.0, 10.0])
+    assert constraint_on_z(None, szoht.Semicontinuous(2, 10.0), v).at_least.tolist() == [
+        10,
+        5,
+        2,
+        1,
+    ]
+    with pytest.raises(CapabilityError, match="`at_least` is a change on a linear scale"):
+        constraint_on_z(None, szoht.Semicontinuous(2, 10.0), variables(integer=True))
+
+
+def test_limits_of_weights_are_in_the_unit():
+    v = szoht.Variables(np.zeros(3), unit=4.0)
+    limited = szoht.SparseSimplex(3, total=2.0, at_least=0.4, at_most=1.0)
+    on_z = constraint_on_z(None, limited, v)
+    assert (on_z.total, on_z.at_least, on_z.at_most) == (0.5, 0.1, 0.25)
+
+
+def test_any_unit_leaves_rank_and_basis_alone():
+    v = szoht.Variables(np.zeros(4), unit=4.0)
+    for operator in (szoht.LowRank(1, shape=(2, 2)), szoht.SparseIn("dct", k=2)):
+        assert constraint_on_z(None, operator, v) is operator
+        with pytest.raises(CapabilityError, match="nominal values of 0"):
+            constraint_on_z(None, operator, variables())
+    both = szoht.TwoStep(sparse=szoht.Sparse(2), convex=szoht.L1Ball(1.0))
+    with pytest.raises(CapabilityError, match="Pass unit=1"):
+        constraint_on_z(None, both, v)

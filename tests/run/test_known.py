@@ -1,5 +1,7 @@
 """Known evaluations: how they are read, which of them begins a run, and what contradicts."""
 
+import json
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -15,6 +17,7 @@ from szoht.errors import (
 )
 from szoht.operators import SparseBox
 from szoht.run.config import RunConfig
+from szoht.run.known_sources import read_known
 
 D = 30
 TARGET = np.zeros(D)
@@ -39,6 +42,11 @@ def sparse_points(n, seed=0):
 def pairs(points=None):
     points = np.vstack([sparse_points(20), NEAR]) if points is None else np.asarray(points)
     return points, np.array([misfit(x) for x in points])
+
+
+def around_x0(n, length=1e-3, seed=1):
+    """Return pairs at random changes of all signs."""
+    return pairs(length * np.random.default_rng(seed).choice([-1.0, 1.0], (n, D)))
 
 
 def run(known, fun=misfit, x0=None, **options):
@@ -98,8 +106,8 @@ def test_a_point_outside_the_constraint_is_not_a_start():
     full = pairs(np.vstack([TARGET + 1e-3, NEAR]))
     assert np.array_equal(asked_first(full)[1], NEAR)
     with pytest.warns(KnownPointWarning, match=r"None of the 1 `known` points satisfies Sparse"):
-        points = asked_first(pairs([TARGET + 1e-3]))
-    assert len(points) == 1
+        points = asked_first(pairs([TARGET + 1e-3]), method="szoht")
+    assert np.array_equal(points[0], np.zeros(D))
 
 
 def test_nothing_is_measured_twice_if_x0_is_known_to_be_best():
@@ -148,7 +156,7 @@ def test_known_points_are_in_the_users_numbers():
     nominal = np.arange(1.0, D + 1)
     knobs = szoht.Variables(nominal, low=nominal - 5, high=nominal + 5, names=NAMES)
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame([nominal + NEAR, nominal + 9 * NEAR], columns=NAMES)[[*NAMES[::-1]]]
+    frame = pandas.DataFrame([nominal + NEAR, nominal], columns=NAMES)[[*NAMES[::-1]]]
     seen = []
 
     def fun(x):
@@ -156,7 +164,7 @@ def test_known_points_are_in_the_users_numbers():
         return misfit(x - nominal)
 
     with pytest.warns(KnownPointWarning, match=r"1 of 2 `known` points are left out \(rows 1,"):
-        run((frame, [misfit(NEAR), -100.0]), fun, knobs)
+        run((frame, [misfit(NEAR), np.inf]), fun, knobs)
     assert np.allclose(seen[1], nominal + NEAR, rtol=1e-12)
 
 
@@ -240,12 +248,39 @@ def test_sparse_starts_take_no_known_points():
         szoht.AskTell(start, k=3, method="szoht", options={"support_size": 50}, known=pairs())
 
 
-def test_the_best_points_of_the_runs_of_a_store_are_known(tmp_path):
+def test_the_evaluations_of_the_runs_of_a_store_are_known(tmp_path):
     store = tmp_path / "runs.db"
-    first = run(None, max_queries=40, store=store, k=2)
+    seen = []
+
+    def fun(x):
+        seen.append(x.copy())
+        return misfit(x)
+
+    first = run(None, fun, max_queries=40, store=store, k=2)
     szoht.minimize(lambda x: -9.0, np.zeros(4), k=2, max_queries=20, rng=0, store=store)
     for known in (store, str(store), szoht.Store(store)):
-        assert np.array_equal(asked_first(known)[1], first.x)
+        warm = szoht.AskTell(np.zeros(D), k=2, known=known)
+        assert np.array_equal(warm.ask().points()[1], first.x)
+        assert np.array_equal(warm.algorithm.known.points, seen)
+        assert np.array_equal(warm.algorithm.known.values, [misfit(x) for x in seen])
+
+
+def test_evaluations_of_a_store_are_in_the_users_numbers(tmp_path):
+    store = tmp_path / "runs.db"
+    knobs = szoht.Variables(np.full(D, 5.0), low=0, high=9, names=NAMES)
+    first = szoht.maximize(lambda x: -misfit(x - 5), knobs, k=3, max_queries=30, rng=0, store=store)
+    points, values = read_known(store, D, knobs)
+    assert len(points) == first.nfev
+    assert np.array_equal(values, [-misfit(x - 5) for x in points])
+
+
+def test_of_a_run_that_cannot_be_replayed_the_best_point_is_known(tmp_path, monkeypatch):
+    store = tmp_path / "runs.db"
+    first = run(None, max_queries=40, store=store)
+    monkeypatch.setitem(szoht.algorithms.registry.REVISIONS, "auto", 99)
+    points, values = read_known(store, D, None)
+    assert np.array_equal(points, [first.x])
+    assert values.tolist() == [first.fun]
 
 
 def test_a_stored_run_is_resumed_from_its_known_start(tmp_path):
@@ -256,6 +291,70 @@ def test_a_stored_run_is_resumed_from_its_known_start(tmp_path):
     assert again.nfev == whole.nfev
     assert np.array_equal(again.x, whole.x)
     assert again.explain[0] == whole.explain[0]
+
+
+class Interrupted:
+    """Counts its calls, and is interrupted after some of them."""
+
+    def __init__(self, after):
+        self.after, self.seen = after, []
+
+    def __call__(self, x):
+        if len(self.seen) == self.after:
+            self.after = None
+            raise KeyboardInterrupt
+        self.seen.append(x.copy())
+        return misfit(x)
+
+
+def test_known_evaluations_are_part_of_a_stored_run(tmp_path):
+    store, known = tmp_path / "runs.db", around_x0(40)
+    whole, parts = Interrupted(None), Interrupted(14)
+    result = run(known, whole, max_queries=60)
+    first = run(known, parts, max_queries=60, store=store)
+    resumed = szoht.resume(store, parts, run=first.run)
+    assert first.status is szoht.Status.INTERRUPTED
+    assert any("known rows" in line for line in result.explain)
+    assert resumed.explain == result.explain
+    assert np.array_equal(parts.seen, whole.seen)
+
+
+@pytest.mark.parametrize("where", ["variables", "constraint"])
+def test_a_known_point_outside_the_bounds_is_refused_before_a_query(where):
+    calls = []
+    points, values = pairs([NEAR, 9 * NEAR])
+    if where == "variables":
+        x0, limits = szoht.Variables(np.zeros(D), low=-5, high=5, names=NAMES), {}
+        name = "knob3"
+    else:
+        x0, limits = np.zeros(D), {"constraint": SparseBox(3, -5.0, 5.0), "k": None}
+        name = r"x\[3\]"
+    message = rf"got 8\.1 for {name} in row 1 .*bounds are -5 and 5\. Leave that point out"
+    with pytest.raises(ParameterError, match=message):
+        run((points, values), calls.append, x0, **limits)
+    assert not calls
+
+
+def test_points_stated_twice_with_different_values_are_no_measurements():
+    points, values = around_x0(10)
+    known = np.vstack([points, points[:2]]), np.append(values, [values[0], values[1] + 1e-4])
+    with pytest.warns(KnownPointWarning, match="1 `known` points are stated more than once"):
+        warm = szoht.AskTell(np.zeros(D), k=3, known=known)
+    kept = warm.algorithm.known.points
+    assert len(kept) == 10  # the one with equal values twice
+    assert not (kept == points[1]).all(axis=1).any()
+
+
+def test_of_random_points_the_best_is_no_start_by_luck_alone():
+    points = sparse_points(200, seed=5)
+    values = np.array([misfit(x) for x in points])
+    lucky = points[np.argsort(values)[:1]] * 0.98
+    gain = misfit(np.zeros(D)) - misfit(lucky[0])
+    assert gain > 0
+    slightly = np.vstack([points[values > misfit(np.zeros(D))], 0.05 * lucky])
+    result = run(pairs(slightly), max_queries=30)
+    assert result.explain[0].startswith("x0 is the start: f = 5.25")
+    assert result.history["best"][0] == misfit(0.05 * lucky[0])  # and is not forgotten
 
 
 def test_what_a_file_says_is_known_must_be_a_point():
@@ -278,3 +377,13 @@ def test_the_command_line_reads_a_file(tmp_path, monkeypatch):
     )
     assert outcome.exit_code == 0, outcome.output
     assert "best 0.25 after 2 queries" in outcome.output
+
+
+def test_points_are_asked_for_with_what_is_known(tmp_path):
+    path = write_csv(tmp_path / "known.csv", ("x", "y", "z", "value"), (0, 1.5, 0, 0.25))
+    store = tmp_path / "runs.db"
+    arguments = ["ask", str(store), "--new", "--dim", "3", "-k", "1", "--known", str(path)]
+    outcome = CliRunner().invoke(app, arguments)
+    assert outcome.exit_code == 0, outcome.output
+    asked = [json.loads(line) for line in outcome.stdout.splitlines()]
+    assert [point["x"] for point in asked] == [[0.0, 0.0, 0.0], [0.0, 1.5, 0.0]]

@@ -53,6 +53,28 @@ def test_a_run_has_a_line_for_its_start_each_improvement_and_its_end(lines):
     assert last == f"{result.message} {result.fun:.8g} after {result.nfev} queries"
 
 
+def test_a_run_that_its_user_drives_has_the_same_lines(lines):
+    szoht.minimize(quadratic, np.zeros(40), k=2, rng=0)
+    expected, before = lines(), len(lines())
+    run = szoht.AskTell(np.zeros(40), k=2, rng=0)
+    while not run.done:
+        run.tell([quadratic(x) for x in run.ask().points()])
+    told = lines()[before:]
+    times = [line.rpartition(", ")[0] or line for line in (*expected, *told)]
+    assert times[: len(expected)] == times[len(expected) :]
+
+
+def test_a_run_that_its_user_drives_says_each_minute_where_it_stands(lines, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("szoht.run.log.time.monotonic", lambda: clock[0])
+    log = RunLog()
+    log.begin()
+    for seconds in (0.0, 30.0, 61.0, 80.0, 125.0):
+        clock[0] = seconds
+        log(progress(3.0, seconds=seconds))
+    assert [line.rpartition(", ")[2] for line in lines()[1:]] == ["0 s", "61 s", "125 s"]
+
+
 def test_a_stored_run_is_named_and_what_is_replayed_has_no_lines(lines, caplog, tmp_path):
     store = tmp_path / "runs.db"
     settings = {"k": 2, "method": "szoht", "rng": 0}

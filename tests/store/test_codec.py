@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse.linalg import aslinearoperator
 
 import szoht
 from szoht import SparseBox, algorithms
@@ -51,6 +52,32 @@ def test_bounds_in_full():
     np.testing.assert_array_equal(operator.low, low)
     np.testing.assert_array_equal(operator.high, high)
     assert not operator.low.flags.writeable
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        szoht.TreeSparse(2, [-1, 0, 0], low=0.0),
+        szoht.GraphSparse(2, [[0, 1], [1, 2]], components=2),
+        szoht.LowRank(1, shape=(2, 3)),
+        szoht.GroupSparse(k=1, groups=[[0, 1], [1, 2]], overlap="explicit"),
+        szoht.GroupSparse(k=1, size=3, per_group=2),
+        szoht.SparseSimplex(3, at_least=0.1, at_most=0.6, groups=[0, 0, 1], per_group=1),
+        szoht.Semicontinuous(2, at_least=0.5, high=[1.0, 2.0]),
+        szoht.SparseIn("dct", k=2),
+        szoht.SparseIn(np.eye(3), k=2),
+        szoht.TwoStep(sparse=szoht.Sparse(2), convex=szoht.L1Ball(1.0)),
+    ],
+    ids=str,
+)
+def test_structured_sets_are_data(operator):
+    assert repr(decode(encode(operator), Operator)) == repr(operator)
+
+
+def test_a_linear_operator_is_not_data():
+    transform = aslinearoperator(np.eye(3))
+    with pytest.raises(EncodingError, match="is not stored"):
+        encode(szoht.SparseIn(transform, k=2))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,12 @@ import pytest
 
 from szoht.errors import MissingExtraError, ParameterError
 from szoht.reporting.figures import save_figure
-from szoht.reporting.theory_figures import contraction_figure, estimates, estimator_figure
+from szoht.reporting.theory_figures import (
+    contraction_figure,
+    estimates,
+    estimator_figure,
+    two_step_figure,
+)
 from szoht.theory import Regularity, Setting, contraction, estimate_sphere
 
 
@@ -92,3 +97,13 @@ def test_pyplot_is_never_loaded(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)  # importing it would now fail
     assert len(estimator_figure(n_dir=(1, 10)).axes) == 2
     assert len(contraction_figure(k_star=(1,), q=(10,)).axes) == 1
+
+
+def test_more_coordinates_buy_accuracy():
+    curves = two_step_figure(k_star=7, kappa=(1.0, 3.0)).axes[0].lines
+    for curve, kappa in zip(curves, (1.0, 3.0), strict=True):
+        relaxation, factor = curve.get_data()
+        assert relaxation[0] == pytest.approx(4 * kappa**2, rel=0.06)
+        assert factor[0] == pytest.approx(2.0, abs=0.03)
+        assert (np.diff(factor) < 0).all()
+        assert factor[-1] < 1 + 4.01 * kappa / np.sqrt(relaxation[-1])

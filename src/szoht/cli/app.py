@@ -22,7 +22,6 @@ app = typer.Typer(
     name="szoht",
     help="Sparse black-box optimization: minimize f(x) subject to ||x||_0 <= k.",
     no_args_is_help=True,
-    add_completion=False,
 )
 
 

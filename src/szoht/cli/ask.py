@@ -7,6 +7,7 @@ import typer
 
 from szoht.cli import options
 from szoht.cli import variables as stated
+from szoht.cli.constraints import ConstraintOption, parse_constraint
 from szoht.core.variables import Variables
 from szoht.evaluation.oracle import OnError
 from szoht.evaluation.programs import as_json_point
@@ -34,12 +35,14 @@ def ask(
     maximize: stated.Maximize = False,
     k: options.NonZeros = None,
     always: stated.AlwaysFree = None,
+    constraint: ConstraintOption = None,
     method: options.Method = "auto",
     option: options.Options = None,
     budget: options.Budget = None,
     target: options.Target = None,
     seed: options.Seed = None,
     on_error: options.OnErrorChoice = None,
+    known: options.Known = None,
     sparse: Annotated[bool, typer.Option("--sparse", help="Print only the non-zeros.")] = False,
     limit: Annotated[
         int | None, typer.Option("--limit", help="Maximum number of points to print.")
@@ -64,21 +67,23 @@ def ask(
                     problem.start,
                     **problem.keywords,
                     maximize=maximize,
-                    k=k,
+                    k=k if constraint is None else None,
+                    constraint=parse_constraint(constraint, k),
                     method=method,
                     options=options.parse_options(option),
                     max_queries=budget,
                     target=target,
                     rng=seed,
                     on_error=cast(OnError | None, on_error),
+                    known=known,
                 ),
                 problem.start,
                 limits={"max_queries": budget, "target": target},
             )
         name = file.find(run)
-        known = file.spec(name).variables
+        names = file.spec(name).variables
         for point in waiting(file, name)[:limit]:
-            typer.echo(json.dumps(_as_json(point, known, sparse=sparse)))
+            typer.echo(json.dumps(_as_json(point, names, sparse=sparse)))
 
 
 def _as_json(point: Point, variables: Variables | None, *, sparse: bool) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from szoht.cli import options
+from szoht.cli.results import EXIT_INTERRUPTED, write_or_print
 from szoht.errors import MissingExtraError, ParameterError
 from szoht.reporting.figures import load_matplotlib
 from szoht.types import Vector
@@ -83,11 +84,11 @@ def attack(
         )
         options.echo(str(result))
         output.parent.mkdir(parents=True, exist_ok=True)
-        options.write_or_print(record, json.dumps(result.as_json(), indent=2) + "\n")
+        write_or_print(record, json.dumps(result.as_json(), indent=2) + "\n")
         result.plot().savefig(picture, dpi=150)
     typer.echo(f"written: {picture}, {record}")
     if result.interrupted:
-        raise typer.Exit(code=options.EXIT_INTERRUPTED)
+        raise typer.Exit(code=EXIT_INTERRUPTED)
 
 
 def _attack(

@@ -1,18 +1,13 @@
 """Options that several commands share, their parsing, output and error handling."""
 
 import ast
-import csv
 import importlib
-import io
 import json
 import logging
-import math
 import os
-import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -21,13 +16,12 @@ import typer
 from rich.console import Console
 
 from szoht import algorithms
-from szoht.core.changes import Change
 from szoht.core.validation import check_integer
 from szoht.errors import ParameterError, SzohtError
 from szoht.executors import Threads
 from szoht.reporting.text import printable
-from szoht.result import Result, Status
 from szoht.run.log import LOGGER
+from szoht.store import Store
 from szoht.types import Vector
 
 __all__ = [
@@ -35,6 +29,7 @@ __all__ = [
     "ChangesFile",
     "Dim",
     "InitialPoint",
+    "Known",
     "Method",
     "NonZeros",
     "OnErrorChoice",
@@ -48,7 +43,6 @@ __all__ = [
     "StorePath",
     "Target",
     "Workers",
-    "changes_to_csv",
     "check_output",
     "cli_errors",
     "cwd_on_path",
@@ -57,18 +51,23 @@ __all__ = [
     "initial_point",
     "load_function",
     "parse_options",
-    "print_result",
     "read_vector",
-    "result_to_json",
     "showing_progress",
-    "write_or_print",
 ]
 
 MAX_DIM = 10**9
 """The initial point alone then takes 8 GB; use Python for larger problems."""
 
-EXIT_INTERRUPTED = 130
-"""Exit status after Ctrl-C."""
+
+def _runs_of(context: typer.Context) -> list[str]:
+    """Return the runs of the store that was typed before, for completion."""
+    path = context.params.get("store")
+    try:
+        with Store(str(path), create=False) as store:
+            return [run.name for run in store.runs()]
+    except (SzohtError, OSError):
+        return []
+
 
 Dim: TypeAlias = Annotated[
     int | None, typer.Option("--dim", help="Dimension; the initial point is then zero.")
@@ -78,7 +77,12 @@ InitialPoint: TypeAlias = Annotated[
 ]
 NonZeros: TypeAlias = Annotated[int | None, typer.Option("-k", help="Maximum number of changes.")]
 Method: TypeAlias = Annotated[
-    str, typer.Option("--method", help=f"One of {', '.join(algorithms.METHODS)}.")
+    str,
+    typer.Option(
+        "--method",
+        help=f"One of {', '.join(algorithms.METHODS)}.",
+        autocompletion=lambda: list(algorithms.METHODS),
+    ),
 ]
 Options: TypeAlias = Annotated[
     list[str] | None,
@@ -116,6 +120,7 @@ OnErrorChoice: TypeAlias = Annotated[
         "--on-error",
         help="What to do when a point cannot be evaluated: stop or skip. By default it is skipped, "
         "with a warning, unless it is the first.",
+        autocompletion=lambda: ["stop", "skip"],
     ),
 ]
 Workers: TypeAlias = Annotated[
@@ -124,10 +129,20 @@ Workers: TypeAlias = Annotated[
 Retries: TypeAlias = Annotated[
     int | None, typer.Option("--retries", help="Number of retries of a failed evaluation.")
 ]
+Known: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--known",
+        help="Evaluations from before: a CSV file with a column for each variable and one called "
+        "value, or a run store. The best may be the start, and the default method learns from all.",
+    ),
+]
 StorePath: TypeAlias = Annotated[Path, typer.Argument(help="File of the run store.")]
 RunName: TypeAlias = Annotated[
     str | None,
-    typer.Argument(help="Name of the run; default: the newest unfinished one."),
+    typer.Argument(
+        help="Name of the run; default: the newest unfinished one.", autocompletion=_runs_of
+    ),
 ]
 
 
@@ -251,98 +266,6 @@ def check_output(option: str, path: Path, *, make_folder: bool = False) -> None:
         raise ParameterError(f"`{option}` must be in an existing folder; {folder} {what}.")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise ParameterError(f"`{option}` must be writable; {path} is not.")
-
-
-def write_or_print(path: Path, text: str) -> None:
-    """Write a file; if that fails, print its contents and raise."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError:
-        typer.echo(text)
-        raise
-
-
-def print_result(
-    result: Result,
-    output: Path | None,
-    changes: Path | None = None,
-    *,
-    store: Path | None = None,
-    function: str | None = None,
-) -> None:
-    """Print a result, write it to the files given, and set the exit status.
-
-    After an interruption, say how to continue: with ``function`` if resuming needs it.
-    """
-    echo(str(result))
-    if result.variables is not None:
-        echo(f"\n{result.changes}")
-    if changes is not None:
-        write_or_print(changes, changes_to_csv(result))
-    if output is not None:
-        write_or_print(output, json.dumps(result_to_json(result), indent=2) + "\n")
-    if result.failure is not None:
-        raise typer.Exit(code=1)
-    if result.status is Status.INTERRUPTED:
-        echo(_after_interruption(result, store, function), err=True)
-        raise typer.Exit(code=EXIT_INTERRUPTED)
-
-
-def _after_interruption(result: Result, store: Path | None, function: str | None) -> str:
-    if store is None or result.run is None:
-        return (
-            f"Interrupted. Nothing was stored: all but the result above of {result.nfev:,} queries "
-            "is lost. With --store FILE a run can be resumed."
-        )
-    named = () if function is None else ("--function", function)
-    command = shlex.join(("szoht", "resume", str(store), result.run, *named))
-    return f"Interrupted. Every value is stored; to continue: {command}"
-
-
-def changes_to_csv(result: Result) -> str:
-    """Return the changed variables as comma-separated values, one line for each."""
-    file = io.StringIO(newline="")
-    names = [entry.name for entry in fields(Change)]
-    writer = csv.DictWriter(file, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(change) for change in result.changes)
-    return file.getvalue()
-
-
-def result_to_json(result: Result) -> dict[str, Any]:
-    """Return a result as JSON data: the sparse solution, the numbers and the history."""
-    numbers = {n: c for n, c in result.history.items() if n not in ("entered", "left")}
-    found = {
-        "d": int(result.x.size),
-        "support": result.support.tolist(),
-        "values": result.x[result.support].tolist(),
-        "fun": result.fun,
-        "measured": result.measured,
-        "nfev": result.nfev,
-        "nit": result.nit,
-        "success": result.success,
-        "status": result.status.name,
-        "message": result.message,
-        "seed": result.seed,
-        "method": result.method,
-        "history": {name: np.asarray(column).tolist() for name, column in numbers.items()},
-    }
-    if result.variables is not None:
-        found |= {
-            "x": result.x.tolist(),
-            "changes": [
-                {name: _as_json(value) for name, value in asdict(change).items()}
-                for change in result.changes
-            ],
-        }
-    if result.maximize:
-        found["maximize"] = True
-    return found if result.run is None else found | {"run": result.run}
-
-
-def _as_json(value: Any) -> Any:
-    """Return None for NaN, which JSON does not know."""
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _parse_option(text: str) -> tuple[str, Any]:

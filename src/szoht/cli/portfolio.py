@@ -46,6 +46,11 @@ Objective = StrEnum(
     "Objective", ["minimum_variance", "mean_variance", "cvar", "tracking_error", "paper"]
 )
 
+MissingChoice = StrEnum(
+    "MissingChoice",
+    {"assets": "drop-assets", "days": "drop-days", "forward_fill": "forward-fill"},
+)
+
 
 def portfolio(
     *,
@@ -83,14 +88,22 @@ def portfolio(
         float,
         typer.Option("--periods", help="Periods per year: 252 for daily data, 52 for weekly."),
     ] = 252.0,
+    missing: Annotated[
+        MissingChoice | None,
+        typer.Option(
+            "--missing",
+            help="What to do about missing values, which are an error by default: leave out assets "
+            "or days that have one, or take the price of the day before.",
+        ),
+    ] = None,
     budget: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--budget",
-            help="Maximum number of queries per start. A portfolio uses three starts, a point of "
-            "the return frontier one. The total is printed.",
+            help="Maximum number of queries of the whole command; by default 20,000 for each of "
+            "its runs. A portfolio takes three runs, a point of the return frontier one.",
         ),
-    ] = 20_000,
+    ] = None,
     seed: Annotated[
         int, typer.Option("--seed", help="Random seed; the same seed gives the same portfolio.")
     ] = 0,
@@ -115,7 +128,7 @@ def portfolio(
             for name in OUTPUT_FILES[: 1 + frontier]:
                 options.check_output("out", out / name, make_folder=True)
         solver = PortfolioSolver(
-            assets=_assets(prices, returns),
+            assets=_assets(prices, missing, returns=returns),
             options={
                 "objective": objective.value,
                 "long_only": long_only,
@@ -125,9 +138,12 @@ def portfolio(
                 "shrinkage": shrinkage,
                 "target_return": target_return,
             },
-            budget=budget,
             seed=seed,
         )
+        if budget is not None:
+            runs = solver.starts * len(_sizes(solver, k, frontier)) + FRONTIER_POINTS * frontier
+            check_integer("budget", budget, low=runs)
+            solver = replace(solver, budget=budget // runs)
         report = _report(_solve(solver, k, frontier=frontier), k, periods, objective.value)
         if as_json:
             typer.echo(json.dumps(report, indent=2))
@@ -142,7 +158,7 @@ def portfolio(
             options.echo(f"wrote {file}")
 
 
-def _assets(source: str, returns: bool) -> Assets:
+def _assets(source: str, missing: MissingChoice | None, *, returns: bool) -> Assets:
     if source in NAMES:
         return load_market(source)
     path = Path(source)
@@ -150,7 +166,8 @@ def _assets(source: str, returns: bool) -> Assets:
         return read_market(path)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
-        assets = read_returns(path) if returns else read_prices(path)
+        read = read_returns if returns else read_prices
+        assets = read(path, missing=None if missing is None else missing.value)
     for warning in caught:
         options.echo(str(warning.message), err=True)
     return assets
@@ -164,8 +181,7 @@ class _Solutions(NamedTuple):
 
 def _solve(solver: PortfolioSolver, k: int, *, frontier: bool) -> _Solutions:
     """Solve for the requested portfolio and both frontiers, with a progress bar on stderr."""
-    check_integer("k", k, low=1, high=_available(solver), high_name="assets")
-    sizes = cardinalities(k, _available(solver), FRONTIER_POINTS) if frontier else [k]
+    sizes = _sizes(solver, k, frontier)
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("portfolios", total=len(sizes) + FRONTIER_POINTS * frontier)
 
@@ -179,6 +195,12 @@ def _solve(solver: PortfolioSolver, k: int, *, frontier: bool) -> _Solutions:
         targets = target_returns(selected.expected_return, selected.problem.assets, FRONTIER_POINTS)
         quick = replace(solver, starts=1)
         return _Solutions(selected, by_cardinality, quick.solve_returns(k, targets, advance))
+
+
+def _sizes(solver: PortfolioSolver, k: int, frontier: bool) -> list[int]:
+    """Return the numbers of assets that portfolios are found for."""
+    check_integer("k", k, low=1, high=_available(solver), high_name="assets")
+    return cardinalities(k, _available(solver), FRONTIER_POINTS) if frontier else [k]
 
 
 def _available(solver: PortfolioSolver) -> int:

@@ -19,6 +19,7 @@ from rich.table import Table
 
 from szoht import paper
 from szoht.cli import options
+from szoht.cli.results import EXIT_INTERRUPTED
 from szoht.paper.experiment import Job
 from szoht.paper.report import summary
 from szoht.paper.reproduce import ProgressCallback
@@ -68,7 +69,7 @@ def reproduce(
                 )
     except KeyboardInterrupt:
         options.echo(f"Stopped. Finished curves are kept in {out}; repeat the command to continue.")
-        raise typer.Exit(code=options.EXIT_INTERRUPTED) from None
+        raise typer.Exit(code=EXIT_INTERRUPTED) from None
     console.print(_verdicts(report))
     for result in report.experiment_results:
         for error in result.errors:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from szoht.cli import options
+from szoht.cli.results import print_result
 from szoht.evaluation.programs import Program
 from szoht.run.resume import resume as resume_run
 from szoht.store import Store
@@ -58,4 +59,4 @@ def resume(
                 **options.executor_kwargs(workers, retries, program=isinstance(source, Program)),
                 progress=bar,
             )
-        options.print_result(result, output, store=store, function=function)
+        print_result(result, output, store=store, function=function)

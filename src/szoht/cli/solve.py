@@ -8,6 +8,8 @@ import typer
 
 from szoht.cli import options
 from szoht.cli import variables as stated
+from szoht.cli.constraints import ConstraintOption, parse_constraint
+from szoht.cli.results import print_result
 from szoht.errors import ParameterError
 from szoht.evaluation.oracle import OnError
 from szoht.evaluation.programs import Format, Program
@@ -56,6 +58,7 @@ def solve(
     ] = False,
     k: options.NonZeros = None,
     always: stated.AlwaysFree = None,
+    constraint: ConstraintOption = None,
     method: options.Method = "auto",
     option: options.Options = None,
     budget: options.Budget = None,
@@ -72,14 +75,7 @@ def solve(
     store: Annotated[
         Path | None, typer.Option("--store", help="Store the run in this file; see szoht resume.")
     ] = None,
-    known: Annotated[
-        Path | None,
-        typer.Option(
-            "--known",
-            help="Known evaluations, the best of which may be the start: a CSV file with a column "
-            "for each variable and one called value, or a run store.",
-        ),
-    ] = None,
+    known: options.Known = None,
     quiet: options.Quiet = False,
     output: options.Output = None,
     changes: options.ChangesFile = None,
@@ -113,7 +109,8 @@ def solve(
                 **problem.keywords,
                 maximize=maximize,
                 x_as="dict" if named else "array",
-                k=k,
+                k=k if constraint is None else None,
+                constraint=parse_constraint(constraint, k),
                 method=method,
                 options=options.parse_options(option),
                 max_queries=budget,
@@ -127,7 +124,7 @@ def solve(
                 store=store,
                 known=known,
             )
-        options.print_result(result, output, changes, store=store)
+        print_result(result, output, changes, store=store)
 
 
 def _objective(function: str | None, program: Program | None) -> Callable[..., Any]:

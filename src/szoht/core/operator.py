@@ -17,6 +17,8 @@ class Operator(Protocol):
     minimises the inner product with ``gradient``; penalties offer ``value(x)``. Most offer
     ``weighted_prox(y, step, weights)``, the same map where squared distances are weighted,
     ``sum_i w_i (x_i - y_i)^2``. Sets with bounds on coordinates have them as ``low`` and ``high``.
+    ``is_exact = False`` says that `prox` returns a point of the set that is near, perhaps not
+    nearest.
     """
 
     def check(self, d: int) -> None:

@@ -24,9 +24,10 @@ def check_variables(v: "Variables") -> None:
     """Raise at the first rule that a variable breaks."""
     _check_names(v.names, v.nominal.size)
     empty = v.low > v.high
+    listed = np.array([bool(entries) for entries in v.values] or [False])
     _refuse(
         v,
-        empty & v.integer,
+        v.integer & ~listed & (np.ceil(v.low) > np.floor(v.high)),
         "an integer variable needs an integer between `low` and `high`",
         "Widen the bounds",
     )

@@ -239,6 +239,7 @@ class Variables:
         whole = self.integer & ~listed
         low, high = np.array(self.low), np.array(self.high)
         low[self.log & np.isneginf(low)] = 0.0
+        whole &= np.ceil(low) <= np.floor(high)  # others are refused as they are stated
         low[whole], high[whole] = np.ceil(low[whole]), np.floor(high[whole])
         for i in np.flatnonzero(listed).tolist():
             inside = [v for v in self.values[i] if low[i] <= v <= high[i]]

@@ -5,7 +5,10 @@ import numpy as np
 from szoht.errors import NonFiniteError
 from szoht.types import Indices, Vector
 
-__all__ = ["check_finite", "largest"]
+__all__ = ["SET_TOLERANCE", "check_finite", "largest", "ranks_within"]
+
+SET_TOLERANCE = 1e-9
+"""Sums, norms and ranks hold up to this part of them, where rounding decides."""
 
 
 def check_finite(y: Vector) -> None:
@@ -35,3 +38,16 @@ def largest(score: Vector, k: int) -> Indices:
     winners[ties[: k - int(np.count_nonzero(winners))]] = True
     winning: Indices = candidates[winners]
     return winning
+
+
+def ranks_within(groups: Indices) -> Indices:
+    """Return how many earlier entries have the same number.
+
+    >>> ranks_within(np.array([1, 0, 1, 1, 0]))
+    array([0, 0, 1, 2, 1])
+    """
+    order = np.argsort(groups, kind="stable")
+    ordered = groups[order]
+    ranks = np.empty(groups.size, dtype=np.intp)
+    ranks[order] = np.arange(groups.size) - np.searchsorted(ordered, ordered)
+    return ranks

@@ -9,7 +9,7 @@ from szoht.errors import ParameterError, ParameterTypeError
 from szoht.operators.base import check_finite
 from szoht.types import Vector
 
-__all__ = ["Bound", "Box"]
+__all__ = ["Bound", "Box", "as_bound", "as_bounds", "check_bounds", "clip_with_gains"]
 
 Bound: TypeAlias = float | Vector
 """One bound for all coordinates, or one for each."""
@@ -69,7 +69,7 @@ class Box:
 def as_bounds(owner: object, *, around_zero: bool) -> None:
     """Normalise and check the fields ``low`` and ``high`` of a frozen dataclass."""
     for name in ("low", "high"):
-        object.__setattr__(owner, name, _as_bound(name, getattr(owner, name)))
+        object.__setattr__(owner, name, as_bound(name, getattr(owner, name)))
     low, high = owner.low, owner.high  # type: ignore[attr-defined]
     if np.ndim(low) and np.ndim(high) and np.shape(low) != np.shape(high):
         raise ParameterError(
@@ -93,7 +93,21 @@ def check_bounds(low: Bound, high: Bound, d: int) -> None:
             )
 
 
-def _as_bound(name: str, value: object) -> Bound:
+def clip_with_gains(y: Vector, weights: Vector, low: Bound, high: Bound) -> tuple[Vector, Vector]:
+    """Return y within its bounds, low <= 0 <= high, and what each entry gains over being zero.
+
+    Keeping entry i, clipped to c_i, instead of zeroing it lowers the weighted squared distance to y
+    by ``w_i (y_i^2 - (y_i - c_i)^2)``, which is never negative. Gains are in units of max(y^2).
+    """
+    check_finite(y)
+    clipped: Vector = np.clip(y, low, high)
+    # y^2 - (y - c)^2 = c (2 y - c), free of cancellation; in units of max |y|, of overflow too
+    unit = float(np.abs(y).max()) or 1.0
+    return clipped, weights * (clipped / unit) * ((2 * y - clipped) / unit)
+
+
+def as_bound(name: str, value: object) -> Bound:
+    """Return a number or a read-only array, or raise."""
     try:
         bound = np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:

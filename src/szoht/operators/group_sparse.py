@@ -5,10 +5,11 @@ from functools import cached_property
 
 import numpy as np
 
-from szoht.core.validation import check_integer
+from szoht.core.validation import check_choice, check_integer, frozen
 from szoht.errors import CapabilityError, ParameterError, ParameterTypeError
-from szoht.operators.base import check_finite, largest
-from szoht.operators.box import Bound, as_bounds, check_bounds
+from szoht.operators.base import largest, ranks_within
+from szoht.operators.box import Bound, as_bounds, check_bounds, clip_with_gains
+from szoht.operators.group_overlaps import Overlap, Overlaps
 from szoht.types import Indices, Vector
 
 __all__ = ["GroupSparse"]
@@ -18,21 +19,34 @@ __all__ = ["GroupSparse"]
 class GroupSparse:
     """The set of x that are non-zero in at most k groups, with low <= x <= high.
 
-    Groups do not overlap. Keeping group G, clipped to c, instead of zeroing it lowers the squared
-    distance to y by the gain ``sum_{i in G} y_i^2 - (y_i - c_i)^2``, its squared norm if there are
-    no bounds. The projection keeps the k groups of largest gain and clips; ties go to the group
-    of lowest number.
+    Keeping group G, clipped to c, instead of zeroing it lowers the squared distance to y by the
+    gain ``sum_{i in G} y_i^2 - (y_i - c_i)^2``, its squared norm if there are no bounds. The
+    projection keeps the k groups of largest gain and clips; ties go to the group of lowest number.
+    With ``per_group``, only the largest gains of a group count and are kept.
+
+    Groups that overlap have two meanings. *Latent*: x is a sum of k vectors, each of which is zero
+    outside a group, so that a coordinate may be non-zero if one of its groups is among the k.
+    *Explicit*: at most k groups have a non-zero, so that all of its groups must be. The projection
+    is exact where groups lie within each other or apart, and where each coordinate is in at most
+    two groups and overlaps make no circle. Otherwise latent groups are chosen greedily, which
+    keeps at least 1 - 1/e of the best gain, and explicit ones are refused: no factor is known.
 
     Parameters
     ----------
     k : int
         How many groups may be non-zero, in [1, number of groups].
-    groups : array of shape (d,) of int
-        The number of each coordinate's group; numbers 0, 1, ... without a gap.
+    groups : array of shape (d,) of int, or list of lists of int
+        The number of each coordinate's group, numbers 0, 1, ... without a gap; or the coordinates
+        of each group, which may overlap.
     size : int
         Instead of ``groups``: groups are runs of this many neighbouring coordinates.
     low, high : float or array of shape (d,)
         Bounds with low <= 0 <= high; by default none.
+    per_group : int, optional
+        How many coordinates of a group may be non-zero; by default all. For groups that do not
+        overlap.
+    overlap : {"latent", "explicit"}
+        The meaning of groups that overlap.
 
     Examples
     --------
@@ -41,17 +55,24 @@ class GroupSparse:
     array([0. , 0. , 2. , 2.5])
     >>> GroupSparse(k=1, groups=[0, 1, 0, 1], high=2.0).prox(np.array([2.0, 9.0, 1.0, 0.0]), 1.0)
     array([0., 2., 0., 0.])
+    >>> GroupSparse(k=1, groups=[[0, 1, 2], [2, 3]]).prox(np.array([1.0, 1.0, 3.0, 2.0]), 1.0)
+    array([0., 0., 3., 2.])
+    >>> GroupSparse(k=2, size=3, per_group=1).prox(np.array([1.0, 3.0, 2.0, 0.0, 1.0, 2.0]), 1.0)
+    array([0., 3., 0., 0., 0., 2.])
 
     Notes
     -----
-    O(d) time and memory. A group may hold zeros: k bounds the groups that are touched.
+    O(d) time and memory where groups do not overlap, O(d log d) with ``per_group``. A group may
+    hold zeros: k bounds the groups that are touched. See `Overlaps` for those that overlap.
     """
 
     k: int
-    groups: Indices | None = None
+    groups: Indices | tuple[Indices, ...] | None = None
     size: int | None = None
     low: Bound = -np.inf
     high: Bound = np.inf
+    per_group: int | None = None
+    overlap: Overlap = "latent"
 
     def __post_init__(self) -> None:
         check_integer("k", self.k, low=1, high_name="number of groups")
@@ -65,12 +86,50 @@ class GroupSparse:
         else:
             object.__setattr__(self, "groups", _as_groups(self.groups))
         as_bounds(self, around_zero=True)
+        check_choice("overlap", self.overlap, ("latent", "explicit"))
+        self._check_combination()
+
+    def _check_combination(self) -> None:
+        """Raise where no projection is known."""
+        if self.per_group is not None:
+            check_integer("per_group", self.per_group, low=1)
+            if self.overlaps is not None:
+                raise CapabilityError(
+                    "`per_group` needs groups that do not overlap; got lists that do. Give each "
+                    "coordinate to one group."
+                )
+        if self.overlap == "explicit" and self.overlaps and not self.overlaps.is_exact:
+            raise CapabilityError(
+                '`overlap="explicit"` needs groups within each other, or overlaps of two groups '
+                "without a circle; got others, for which no projection is known. Use "
+                'overlap="latent", or merge groups.'
+            )
+
+    @cached_property
+    def overlaps(self) -> Overlaps | None:
+        """The groups if some overlap."""
+        return Overlaps(self.groups, self.overlap) if isinstance(self.groups, tuple) else None
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is more than disjoint groups and k."""
+        return self.per_group is not None or self.overlaps is not None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether `prox` is the projection."""
+        return self.overlaps is None or self.overlaps.is_exact
 
     def check(self, d: int) -> None:
         """Raise unless the groups fit dimension d, there are at least k, and bounds fit."""
-        if self.groups is not None and self.groups.shape != (d,):
+        if isinstance(self.groups, np.ndarray) and self.groups.shape != (d,):
             raise ParameterError(
                 f"`groups` must have shape (d,); got {self.groups.shape} with d={d}."
+            )
+        if self.overlaps is not None and len(self.overlaps.groups_of) != d:
+            raise ParameterError(
+                "`groups` must hold the coordinates 0, ..., d - 1; got some up to "
+                f"{len(self.overlaps.groups_of) - 1} with d={d}."
             )
         if self.size is not None and d % self.size:
             raise ParameterError(f"`size` must divide d; got size={self.size} with d={d}.")
@@ -83,7 +142,9 @@ class GroupSparse:
 
     def members(self, d: int) -> Indices:
         """Return the number of each coordinate's group."""
-        if self.groups is not None:
+        if self.overlaps is not None:
+            raise CapabilityError("groups that overlap do not number the coordinates.")
+        if isinstance(self.groups, np.ndarray):
             return self.groups
         assert self.size is not None, "groups are given in one of two ways"  # noqa: S101
         return np.arange(d) // self.size
@@ -95,12 +156,14 @@ class GroupSparse:
     def weighted_prox(self, y: Vector, step: float, weights: Vector) -> Vector:
         """Return the nearest point in the weighted norm: weights multiply the gains."""
         del step
-        check_finite(y)
-        clipped: Vector = np.clip(y, self.low, self.high)
-        # as in `SparseBox`: free of cancellation, and of overflow in units of max |y|
-        unit = float(np.abs(y).max()) or 1.0
-        gains = weights * (clipped / unit) * ((2 * y - clipped) / unit)
+        clipped, gains = clip_with_gains(y, weights, self.low, self.high)
+        if self.overlaps is not None:
+            return np.where(self.overlaps.select(gains, self.k), clipped, 0.0)
         members = self.members(y.size)
+        if self.per_group is not None:
+            order = np.argsort(-gains, kind="stable")
+            outside = order[ranks_within(members[order]) >= self.per_group]
+            clipped[outside] = gains[outside] = 0.0
         totals = np.bincount(members, weights=gains, minlength=self.n_groups(y.size)).astype(
             np.float64
         )
@@ -109,9 +172,15 @@ class GroupSparse:
         return np.where(kept[members], clipped, 0.0)
 
     def contains(self, x: Vector) -> bool:
-        """Tell whether ``x`` touches at most k groups and is within the bounds."""
-        inside = bool(np.all((x >= self.low) & (x <= self.high)))
-        return inside and self.touched(x) <= self.k
+        """Tell whether ``x`` touches few enough groups and coordinates, within the bounds."""
+        if not np.all((x >= self.low) & (x <= self.high)):
+            return False
+        support = np.flatnonzero(x)
+        if self.overlaps is not None:
+            return self.overlaps.covered(support, self.k)
+        counts = np.bincount(self.members(x.size)[support])
+        fits = self.per_group is None or bool((counts <= self.per_group).all())
+        return fits and int(np.count_nonzero(counts)) <= self.k
 
     def touched(self, x: Vector) -> int:
         """Return how many groups have a non-zero entry."""
@@ -119,36 +188,50 @@ class GroupSparse:
 
     @cached_property
     def _count(self) -> int:
+        if isinstance(self.groups, tuple):
+            return len(self.groups)
         assert self.groups is not None, "groups by size have no list"  # noqa: S101
         return int(self.groups.max()) + 1
 
 
-def _as_groups(value: object) -> Indices:
-    """Return group numbers as a read-only integer array, or raise."""
+def _as_groups(value: object) -> Indices | tuple[Indices, ...]:
+    """Return the number of each coordinate's group, or lists that overlap; read-only."""
     if isinstance(value, list | tuple) and any(np.ndim(entry) > 0 for entry in value):
-        listed, counts = np.unique(np.concatenate([np.ravel(e) for e in value]), return_counts=True)
-        if (counts > 1).any():
-            raise CapabilityError(
-                "`groups` must not overlap; got lists of coordinates, with coordinate "
-                f"{listed[counts > 1][0]} in several. Repeat such a coordinate in x, once per "
-                "group, and let the function add the copies up; then number the groups."
-            )
-        raise ParameterTypeError(
-            "`groups` must be 1-d and hold the number of each coordinate's group, as [0, 0, 1]; "
-            "got lists of the coordinates of each group."
-        )
-    groups = np.array(value)
-    if groups.dtype.kind not in "iu":
-        raise ParameterTypeError(f"`groups` must hold integers; got an array of {groups.dtype}.")
-    groups = groups.astype(np.intp)
-    if groups.ndim != 1 or groups.size == 0:
-        raise ParameterError(
-            f"`groups` must be 1-d with at least one entry; got shape {groups.shape}."
-        )
+        return _from_lists(value)
+    groups = _as_integers(value)
     if groups.min() < 0 or np.unique(groups).size != groups.max() + 1:
         raise ParameterError(
             "`groups` must hold the numbers 0, 1, ... without a gap; got numbers from "
             f"{groups.min()} to {groups.max()}, {np.unique(groups).size} of them different."
         )
-    groups.flags.writeable = False
     return groups
+
+
+def _as_integers(value: object) -> Indices:
+    groups = np.array(value)
+    if groups.dtype.kind not in "iu":
+        raise ParameterTypeError(f"`groups` must hold integers; got an array of {groups.dtype}.")
+    if groups.ndim != 1 or groups.size == 0:
+        raise ParameterError(
+            f"`groups` must be 1-d with at least one entry; got shape {groups.shape}."
+        )
+    return frozen(groups.astype(np.intp))
+
+
+def _from_lists(lists: list[object] | tuple[object, ...]) -> Indices | tuple[Indices, ...]:
+    """Return lists of coordinates, or the number of each one's group if they do not overlap."""
+    groups = tuple(frozen(np.unique(_as_integers(entry))) for entry in lists)
+    listed = np.concatenate(groups)
+    distinct = np.unique(listed)
+    if distinct[0] != 0 or distinct[-1] != distinct.size - 1:
+        missing = np.setdiff1d(np.arange(max(distinct[-1], 0) + 1), distinct)
+        which = f"{missing[0]} is in none" if missing.size else f"got {distinct[0]}"
+        raise ParameterError(
+            f"`groups` must hold each of the coordinates 0, 1, ... in some group; {which}."
+        )
+    if distinct.size < listed.size:
+        return groups
+    members = np.empty(listed.size, dtype=np.intp)
+    for number, group in enumerate(groups):
+        members[group] = number
+    return frozen(members)

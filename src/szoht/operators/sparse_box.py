@@ -12,8 +12,7 @@ from szoht.operators.always import (
     describe_always,
     with_always,
 )
-from szoht.operators.base import check_finite
-from szoht.operators.box import Bound, as_bounds, check_bounds
+from szoht.operators.box import Bound, as_bounds, check_bounds, clip_with_gains
 from szoht.types import Vector
 
 __all__ = ["SparseBox"]
@@ -73,11 +72,7 @@ class SparseBox:
     def weighted_prox(self, y: Vector, step: float, weights: Vector) -> Vector:
         """Return the nearest point in the weighted norm: weights multiply the gains."""
         del step
-        check_finite(y)
-        clipped = np.clip(y, self.low, self.high)
-        # y^2 - (y - c)^2 = c (2 y - c), free of cancellation; in units of max |y|, of overflow too
-        unit = float(np.abs(y).max()) or 1.0
-        gains = weights * (clipped / unit) * ((2 * y - clipped) / unit)
+        clipped, gains = clip_with_gains(y, weights, self.low, self.high)
         kept = with_always(gains, self.k, self.always)
         x = np.zeros_like(y)
         x[kept] = clipped[kept]

@@ -8,6 +8,7 @@ from szoht.problems.portfolio import Portfolio, portfolio
 from szoht.problems.prices import read_prices, read_returns
 from szoht.problems.quadratic import quadratic, sensitivity
 from szoht.problems.recovery import recovery
+from szoht.problems.structured import grid_edges, structured
 
 __all__ = [
     "Assets",
@@ -16,6 +17,7 @@ __all__ = [
     "Problem",
     "fetch",
     "from_returns",
+    "grid_edges",
     "load_frontier",
     "load_market",
     "portfolio",
@@ -25,4 +27,5 @@ __all__ = [
     "read_returns",
     "recovery",
     "sensitivity",
+    "structured",
 ]

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.special import ndtri
 
 from szoht.types import Vector
 
@@ -93,6 +92,8 @@ class NormalCVaR:
 
     @property
     def _factor(self) -> float:
+        from scipy.special import ndtri  # noqa: PLC0415  (slow to import)
+
         density = math.exp(-0.5 * float(ndtri(self.level)) ** 2) / math.sqrt(2.0 * math.pi)
         return density / (1.0 - self.level)
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit
 
 from szoht.core.objective import Objective
 from szoht.core.random import as_seed
@@ -77,6 +75,15 @@ MAX_LOG_RATE = 30.0
 Loss: TypeAlias = Callable[[Vector, Vector], Vector]
 """From linear predictors, shape (..., n), and observations to mean losses, shape (...)."""
 
+
+def _expit(eta: Vector) -> Vector:
+    """Return 1 / (1 + exp(-eta))."""
+    from scipy.special import expit  # noqa: PLC0415  (slow to import)
+
+    chances: Vector = expit(eta)
+    return chances
+
+
 LOSSES: dict[str, Loss] = {
     "squares": _squares,
     "absolute": _absolute,
@@ -91,7 +98,7 @@ STEP_LOSSES = ("errors", "auc")
 
 _DERIVATIVES: dict[str, Loss] = {
     "squares": lambda eta, observations: eta - observations,
-    "logistic": lambda eta, observations: -observations * expit(-observations * eta),
+    "logistic": lambda eta, observations: -observations * _expit(-observations * eta),
     "poisson": lambda eta, observations: np.exp(np.minimum(eta, MAX_LOG_RATE)) - observations,
 }
 
@@ -277,7 +284,7 @@ def _observe(rng: np.random.Generator, eta: Vector, noise: float, loss: str) -> 
     if loss == "poisson":
         return rng.poisson(np.exp(eta)).astype(float)
     if loss == "logistic":
-        return np.where(rng.random(eta.size) < expit(2.0 * eta), 1.0, -1.0)
+        return np.where(rng.random(eta.size) < _expit(2.0 * eta), 1.0, -1.0)
     if loss in STEP_LOSSES:
         scale = noise * float(eta.std())
         return np.where(eta + scale * rng.standard_normal(eta.size) > 0, 1.0, -1.0)
@@ -302,6 +309,8 @@ def _smoothness(model: LinearModel) -> dict[str, float]:
 
 def _refit(model: LinearModel) -> Vector:
     """Minimize over the true support if there is a gradient; return the better point."""
+    from scipy.optimize import minimize  # noqa: PLC0415  (slow to import)
+
     if model.loss not in _DERIVATIVES:
         return model.true_coefficients
     support = np.flatnonzero(model.true_coefficients)

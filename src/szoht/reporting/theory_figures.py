@@ -1,4 +1,4 @@
-"""The two figures of the theory: contraction against k, and estimates with their projections."""
+"""Figures of the theory: contraction against k, estimates, what two-step projections trade."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,15 +7,22 @@ import numpy as np
 
 from szoht.core.validation import check_integer
 from szoht.errors import ParameterError
-from szoht.reporting.figures import load_matplotlib
-from szoht.theory import Regularity, Setting, Version, contraction, estimate_sphere
+from szoht.reporting.figures import COLORS, load_matplotlib, subplots
+from szoht.theory import (
+    Regularity,
+    Setting,
+    Version,
+    contraction,
+    estimate_sphere,
+    two_step_share,
+)
 from szoht.types import Vector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["contraction_figure", "estimates", "estimator_figure"]
+__all__ = ["contraction_figure", "estimates", "estimator_figure", "two_step_figure"]
 
 _GRADIENT = (1.0, 0.6, 0.8)
 _TRUE, _ESTIMATE, _TRUE_F, _ESTIMATE_F = "#1b1b1b", "#2f6fb3", "#7a5195", "#e4572e"
@@ -222,3 +229,40 @@ def _direction_title(gradient: Vector, cloud: Vector) -> str:
     whole, part = _rms_norm(errors), _rms_norm(_on_plane(errors))
     name = "rms error" if n > 1 else "error"
     return f"$n_\\mathrm{{dir}} = {number}$; {name} {whole:.2f} in space, {part:.2f} on $F$"
+
+
+def two_step_figure(*, k_star: int = 10, kappa: Sequence[float] = (1.0, 2.0, 5.0)) -> "Figure":
+    r"""Draw the guarantee :math:`1 + 2\rho` of a two-step projection against :math:`k/k^*`.
+
+    Relaxing sparsity buys accuracy: the more coordinates than ``k_star`` are kept, the less may f
+    exceed the best value of ``k_star`` coordinates. Curves begin where something is known.
+
+    Parameters
+    ----------
+    k_star : int >= 1
+        Sparsity of the comparison point.
+    kappa : sequence of float >= 1
+        Condition numbers, one curve each.
+
+    Examples
+    --------
+    >>> figure = two_step_figure(kappa=(1.0, 2.0))
+    >>> [line.get_label() for line in figure.axes[0].lines]
+    ['condition number 1', 'condition number 2']
+    """
+    figure, (panel,) = subplots(size=(5.2, 3.6))
+    relaxations = np.unique(np.logspace(0, 4, 200).astype(int))
+    for condition, color in zip(kappa, COLORS, strict=False):
+        shares = [two_step_share(k=r * k_star, k_star=k_star, kappa=condition) for r in relaxations]
+        known = [share is not None for share in shares]
+        factors = [1 + 2 * share for share in shares if share is not None]
+        label = f"condition number {condition:g}"
+        panel.plot(relaxations[known], factors, color=color, label=label)
+    panel.set(
+        xscale="log",
+        xlabel="coordinates kept, in multiples of $k^*$",
+        ylabel="f at most this multiple of the best",
+        ylim=(1.0, 2.05),
+    )
+    panel.legend(frameon=False)
+    return figure

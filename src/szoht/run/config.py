@@ -1,7 +1,7 @@
 """The one record of a run's configuration, for `minimize`, `AskTell`, `resume` and stores."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast, get_args
 
 import numpy as np
@@ -20,7 +20,7 @@ from szoht.evaluation.programs import Program
 from szoht.run.always import Always, coordinates_of
 from szoht.run.constraints import constraint_on_z
 from szoht.run.criteria import by_criterion, default_plans
-from szoht.run.known import CHECK_POINTS, Known, best_known
+from szoht.run.known import CHECK_POINTS, Known, prepare_known, uses_known
 from szoht.run.mapped import XForm
 from szoht.run.problem import Start, VariableOptions
 from szoht.run.start import check_sparse_start
@@ -137,9 +137,11 @@ class RunConfig:
                     before=0 if known is None else CHECK_POINTS,
                 ),
             )
-            best = best_known(
+            prepared = prepare_known(
                 known, start, variables=variables, algorithm=algorithm, maximize=maximize
             )
+        if prepared is not None and uses_known(algorithm) and not (stochastic or n_samples):
+            algorithm = replace(cast(Any, algorithm), known=prepared.evaluations)
         return cls(
             x0=start,
             algorithm=algorithm,
@@ -152,7 +154,7 @@ class RunConfig:
             variables=variables,
             maximize=maximize,
             x_as=x_as,
-            known=best,
+            known=None if prepared is None else prepared.best,
         )
 
     @classmethod

@@ -1,6 +1,7 @@
 """Constraints as the user states them, on x, and as the solver keeps them, on z."""
 
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -10,19 +11,27 @@ from szoht.core.variables import Variables
 from szoht.errors import CapabilityError, ParameterError
 from szoht.operators import (
     Box,
+    GraphSparse,
     GroupSparse,
     Identity,
     L1Ball,
+    LowRank,
     Operator,
+    Semicontinuous,
     SoftThreshold,
     Sparse,
     SparseBox,
+    SparseIn,
     SparseSimplex,
     SparseSum,
+    TreeSparse,
 )
 from szoht.types import Vector
 
 __all__ = ["constraint_on_z"]
+
+Bounded: TypeAlias = SparseBox | GroupSparse | TreeSparse | GraphSparse | Semicontinuous
+"""Sets that count changes, with bounds."""
 
 
 def constraint_on_z(
@@ -43,7 +52,9 @@ def constraint_on_z(
     if isinstance(operator, Sparse):
         box = SparseBox(operator.k, variables.z_low, variables.z_high, operator.always)
         return box if variables.bounded else operator
-    if isinstance(operator, SparseBox | GroupSparse):
+    if isinstance(operator, Bounded):
+        if isinstance(operator, Semicontinuous):
+            operator = replace(operator, at_least=_in_units(operator, variables))
         low, high = _bounds(operator, variables)
         return replace(operator, low=low, high=high)
     if isinstance(operator, Box | Identity):
@@ -54,9 +65,7 @@ def constraint_on_z(
     return _of_sums(operator, variables)
 
 
-def _bounds(
-    operator: SparseBox | GroupSparse | Box | Identity, variables: Variables
-) -> tuple[Vector, Vector]:
+def _bounds(operator: Bounded | Box | Identity, variables: Variables) -> tuple[Vector, Vector]:
     """Return bounds on z: those of the operator, on x, and those of the variables."""
     if isinstance(operator, Identity):
         return variables.z_low, variables.z_high
@@ -76,6 +85,17 @@ def _bounds(
     return np.where(no_low, -np.inf, z_low), np.where(no_high, np.inf, z_high)
 
 
+def _in_units(operator: Semicontinuous, variables: Variables) -> Vector:
+    """Return the smallest changes in the variables' units."""
+    if variables.log.any() or variables.integer.any():
+        raise CapabilityError(
+            "`at_least` is a change on a linear scale; got variables on a logarithmic one, or "
+            "integers. State the problem without `log` and `integer`, or use SparseBox."
+        )
+    smallest: Vector = operator.at_least / variables.scale
+    return smallest
+
+
 def _of_sums(operator: Operator, variables: Variables) -> Operator:
     """Return a set of sums or norms in the variables' one unit."""
     unit = float(variables.scale[0])
@@ -90,11 +110,12 @@ def _of_sums(operator: Operator, variables: Variables) -> Operator:
         if not holds:
             raise CapabilityError(
                 f"{operator!r} is about sums or norms of x, which needs {rule}; got {variables!r}. "
-                "State the problem in such variables, or use a set that counts: Sparse, SparseBox "
-                "or GroupSparse."
+                "State the problem in such variables, or use a set that counts: Sparse, SparseBox, "
+                "GroupSparse, TreeSparse or GraphSparse."
             )
     if isinstance(operator, SparseSimplex):
-        return replace(operator, total=operator.total / unit)
+        amounts = ("total", "at_least", "at_most")
+        return replace(operator, **{name: getattr(operator, name) / unit for name in amounts})
     if isinstance(operator, SparseSum):
         low, high = operator.low / unit, operator.high / unit
         return SparseSum(operator.k, total=operator.total / unit, low=low, high=high)
@@ -102,7 +123,7 @@ def _of_sums(operator: Operator, variables: Variables) -> Operator:
         return replace(operator, radius=operator.radius / unit)
     if isinstance(operator, SoftThreshold):
         return replace(operator, penalty=operator.penalty * unit)
-    if unit != 1:
+    if unit != 1 and not isinstance(operator, LowRank | SparseIn):  # which any unit leaves alone
         raise CapabilityError(
             f"{operator!r} does not say what it is in other units; got unit={unit:g}. Pass unit=1."
         )
@@ -112,7 +133,8 @@ def _of_sums(operator: Operator, variables: Variables) -> Operator:
 def _is_inside(operator: Operator, variables: Variables) -> bool:
     """Tell whether the bounds contain the whole of a set of sums or norms."""
     if isinstance(operator, SparseSimplex):
-        return bool((variables.low <= 0).all() and (variables.high >= operator.total).all())
+        largest = min(operator.total, operator.at_most)
+        return bool((variables.low <= 0).all() and (variables.high >= largest).all())
     if isinstance(operator, SparseSum):
         below, above = variables.low <= operator.low, variables.high >= operator.high
         return bool(below.all() and above.all())

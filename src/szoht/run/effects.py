@@ -15,7 +15,7 @@ from szoht.core.variables import Variables
 from szoht.result import Status
 from szoht.types import Indices, Sample, Vector
 
-__all__ = ["MEASURED_AFTER", "EffectMeasurement", "EvaluationArchive"]
+__all__ = ["ChangeEffects", "EffectMeasurement", "EvaluationArchive"]
 
 MEASURED_AFTER = frozenset(
     {
@@ -117,6 +117,44 @@ class EvaluationArchive:
                 pairs = zip(support.tolist(), expected, strict=True)
                 return {i: Effect(change, "estimated") for i, change in pairs}
         return {}
+
+
+class ChangeEffects:
+    """The effects of the changes of a run: measured by a last plan, else estimated.
+
+    Without variables there are none.
+    """
+
+    def __init__(self, variables: Variables | None) -> None:
+        self._variables = variables
+        self._archive = None if variables is None else EvaluationArchive()
+        self._measured: dict[int, Effect] = {}
+        self.measurement: EffectMeasurement | None = None
+
+    def observe(self, plan: Plan, answers: Sequence[Answer]) -> None:
+        """Keep what was evaluated to estimate effects from."""
+        if self._archive is not None:
+            self._archive.add(plan, answers)
+
+    def measure(
+        self, z: Vector, value: float, sample: Sample, status: Status
+    ) -> EffectMeasurement | None:
+        """Return how the effects can be measured, None if they cannot."""
+        if self._variables is None or status not in MEASURED_AFTER:
+            return None
+        measurement = EffectMeasurement(self._variables, z, value, sample, status)
+        return measurement if measurement.is_worthwhile else None
+
+    def receive(self, answers: Sequence[Answer]) -> None:
+        """Take the answers of the last plan."""
+        assert self.measurement is not None, "its plan was asked"  # noqa: S101
+        self._measured = self.measurement.effects(answers)
+
+    def at(self, z: Vector, value: float) -> dict[int, Effect]:
+        """Return the effect of putting back each variable of a solution, as far as known."""
+        if self._archive is None or self._measured or not math.isfinite(value):
+            return self._measured
+        return self._archive.effects(z, value)
 
 
 def _quadratic_terms(steps: Vector, *, with_interactions: bool) -> Vector:

@@ -21,7 +21,17 @@ from szoht.run.view import View
 from szoht.store import Fault, ReplayOracle, Store, StoredRun
 from szoht.types import Sample, Vector
 
-__all__ = ["Point", "PointId", "Reply", "Told", "answer", "begin", "replay", "waiting"]
+__all__ = [
+    "Point",
+    "PointId",
+    "Reply",
+    "Told",
+    "answer",
+    "begin",
+    "replay",
+    "replayed_evaluations",
+    "waiting",
+]
 
 LOCK_WAIT_SECONDS = 30.0
 """How long to wait for another process that has locked the run."""
@@ -212,6 +222,26 @@ def replay(store: Store, run: str) -> AskTell:
     """Return a run as far as its answers reach, without evaluating anything."""
     replayed, _ = _replay(store.open_readonly(run))
     return replayed
+
+
+def replayed_evaluations(store: Store, run: str) -> tuple[Vector, Vector]:
+    """Return the points that a run has evaluated, in the user's numbers, and their values."""
+    stored = store.open_readonly(run)
+    rebuilt = _rebuild(stored)
+    view = View(variables=stored.spec.variables)
+    points, values = [np.empty((0, stored.spec.x0.size))], [np.empty(0)]
+
+    def keep(plan: Plan, known: Mapping[Chunk, ChunkValues]) -> None:
+        by_point = _values_by_point(plan, known.values())
+        if by_point:
+            points.append(view.x(plan.points()[list(by_point)]))
+            values.append(np.array([outputs[0] for outputs in by_point.values()]))
+
+    external = _ExternalOracle(stored, rebuilt, (), Told())
+    pending = _drive(rebuilt, ReplayOracle(external, stored, rebuilt, on_replayed=keep), stored)
+    if pending is not None:
+        keep(pending.plan, {answer.chunk: answer for answer in pending.known})
+    return np.vstack(points), np.concatenate(values)
 
 
 def waiting(store: Store, run: str) -> list[Point]:

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from szoht.core.query import Answer, Plan
-from szoht.result import Failure
+from szoht.result import Counts, Failure
 from szoht.types import Mask
 
-__all__ = ["count_failures", "finite_only", "first_failure"]
+__all__ = ["count_failures", "finite_only", "first_failure", "spend"]
 
 
 def count_failures(plan: Plan, answers: Sequence[Answer]) -> int:
@@ -27,6 +27,17 @@ def finite_only(answers: Sequence[Answer]) -> list[Answer]:
         replace(answer, values=np.where(np.isfinite(answer.values), answer.values, np.nan))
         for answer in answers
     ]
+
+
+def spend(counts: Counts, plan: Plan, points: int, failures: int) -> Counts:
+    """Return the counts after ``points`` points of a plan, which may be a part of them."""
+    whole = points == plan.n_points
+    return counts.plus(
+        queries=plan.cost if whole else points * plan.queries[0].unit_cost,
+        points=points,
+        gradients=plan.gradients if whole else 0,
+        failures=failures,
+    )
 
 
 def _is_answered(answer: Answer) -> Mask:

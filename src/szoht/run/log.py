@@ -7,9 +7,9 @@ import time
 from dataclasses import replace
 from typing import Self
 
-from szoht.result import Progress
+from szoht.result import Progress, Result
 
-__all__ = ["LOGGER", "RunLog"]
+__all__ = ["LOGGER", "RunLog", "log_ending"]
 
 LOGGER = logging.getLogger("szoht")
 LOGGER.addHandler(logging.NullHandler())  # a library is silent unless its user wants otherwise
@@ -19,11 +19,18 @@ UNLIMITED_LINES = 100
 """So many improvements have a line each; after that there is at most one line per second."""
 
 
+def log_ending(result: Result) -> None:
+    """Write why a run has ended, and what it has found."""
+    LOGGER.info("%s %.8g after %s queries", result.message, result.fun, f"{result.nfev:,}")
+
+
 class RunLog:
     """Writes a line when a run begins, at each improvement, and each minute without one.
 
-    The minutes are those of a thread, so that a log goes on while one call of the function takes
-    hours. Without a handler that takes level INFO there is neither a thread nor a line.
+    As a context, the minutes are those of a thread, so that a log goes on while one call of the
+    function takes hours. A run that is driven by its user has no such context: it says when it
+    `begin`s, and minutes end with what it tells. Without a handler that takes level INFO there is
+    neither a thread nor a line.
 
     Parameters
     ----------
@@ -43,17 +50,24 @@ class RunLog:
         self._limit: int | None = None
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
+        self._is_active = False
 
     def expect(self, max_queries: int | None) -> None:
         """Say how many queries there will be at most."""
         self._limit = max_queries
 
-    def __enter__(self) -> Self:
-        if LOGGER.isEnabledFor(logging.INFO):
+    def begin(self) -> bool:
+        """Write the first line, if lines are wanted; tell whether they are."""
+        self._is_active = LOGGER.isEnabledFor(logging.INFO)
+        if self._is_active:
             self._begun = self._last = time.monotonic()
             at_most = "without a limit" if self._limit is None else f"of at most {self._limit:,}"
             what = "continues after" if self._since else "begins at"
             LOGGER.info("the run %s %.3g s, %s queries", what, self._since, at_most)
+        return self._is_active
+
+    def __enter__(self) -> Self:
+        if self.begin():
             self._thread = threading.Thread(target=self._watch, name="szoht-log", daemon=True)
             self._thread.start()
         return self
@@ -65,7 +79,7 @@ class RunLog:
 
     def __call__(self, progress: Progress) -> None:
         """Write a line if the best value has improved."""
-        if self._thread is None or progress.best is None:
+        if not self._is_active or progress.best is None:
             return
         best, before = progress.best_value, self._best
         improved = math.isnan(before) or (best > before if progress.maximize else best < before)
@@ -73,9 +87,11 @@ class RunLog:
         what = "non-zeros" if progress.variables is None else "changes"
         queries = "1 query" if progress.queries == 1 else f"{progress.queries:,} queries"
         self._newest = f"best {best:.8g} after {queries}"
+        now = time.monotonic()
+        if self._thread is None and now - self._last >= self._interval:
+            improved = True  # nobody else would say so
         if not improved or (self._since and progress.seconds <= self._since):
             return
-        now = time.monotonic()
         if self._lines < UNLIMITED_LINES or now - self._last >= 1.0:
             self._lines, self._last = self._lines + 1, now
             size = replace(progress, x=progress.best_x).support.size

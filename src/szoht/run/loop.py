@@ -11,7 +11,7 @@ from szoht.evaluation.oracle import Oracle, PointFailure
 from szoht.result import Failure, Result, Status
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Display
-from szoht.run.log import LOGGER
+from szoht.run.log import LOGGER, log_ending
 from szoht.store import ReplayOracle, StoredEnding, StoredRun
 
 __all__ = ["drive", "evaluating", "loop"]
@@ -64,7 +64,7 @@ def drive(run: AskTell, oracle: Oracle, stored: StoredRun | None = None) -> Resu
             if oracle.scheduler is not None:
                 oracle.scheduler.on_retry = replayed.log_fault
             result = replace(loop(run, replayed), run=stored.name)
-    LOGGER.info("%s %.8g after %s queries", result.message, result.fun, f"{result.nfev:,}")
+    log_ending(result)
     if oracle.scheduler is None:
         return result
     return replace(result, faults=oracle.scheduler.faults)

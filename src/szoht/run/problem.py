@@ -54,6 +54,7 @@ class VariableOptions:
         from_zero = self.reference is None
         papers_units = from_zero and self.unit is None and method != "auto"
         self._check_zero(low, high)
+        self._check_sizes(start.size, low)
         return Variables(
             np.zeros(start.size) if self.reference is None else self.reference,
             low=low,
@@ -75,12 +76,24 @@ class VariableOptions:
                 f"{name}={getattr(self, name)!r}."
             )
 
+    def _check_sizes(self, d: int, low: Any) -> None:
+        """Raise in the user's words if there are not as many entries as in ``x0``."""
+        sizes = {
+            "reference": None if self.reference is None else np.size(_entries(self.reference)),
+            "bounds": None if low is None or isinstance(low, Mapping) else np.size(low),
+        }
+        for name, size in sizes.items():
+            if size not in (None, 1, d):
+                raise ParameterError(
+                    f"`{name}` must have as many entries as `x0`, {d}; got {size}."
+                )
+
     def _check_zero(self, low: Any, high: Any) -> None:
         """Raise if changes are counted from zero, and zero is out of bounds."""
         if self.reference is not None:
             return
         for name, bound, sign in (("low", low, 1.0), ("high", high, -1.0)):
-            entries = list(bound.values()) if isinstance(bound, Mapping) else bound
+            entries = _entries(bound)
             column = np.array(np.nan if entries is None else entries, dtype=float)
             if np.any(sign * column > 0):
                 raise ParameterError(
@@ -124,10 +137,14 @@ def _pair(entry: Any) -> tuple[Any, Any]:
     return low, high
 
 
+def _entries(column: Any) -> Any:
+    return list(column.values()) if isinstance(column, Mapping) else column
+
+
 def _as_start(x0: Any) -> Vector:
     if isinstance(x0, SparseVector) or hasattr(x0, "tocoo"):
         raise CapabilityError(
             "`x0` is sparse, and `reference`, `bounds`, `unit`, `integer` and `names` describe all "
             "variables one by one. Pass `x0` as an array."
         )
-    return as_point("x0", list(x0.values()) if isinstance(x0, Mapping) else x0)
+    return as_point("x0", _entries(x0))

@@ -28,14 +28,20 @@ PATHS: Mapping[str, Mapping[str, str]] = {
     },
     "Operator": {
         "box": "szoht.operators.box:Box",
+        "graph_sparse": "szoht.operators.graph_sparse:GraphSparse",
         "group_sparse": "szoht.operators.group_sparse:GroupSparse",
         "identity": "szoht.operators.identity:Identity",
         "l1_ball": "szoht.operators.l1:L1Ball",
+        "low_rank": "szoht.operators.low_rank:LowRank",
+        "semicontinuous": "szoht.operators.semicontinuous:Semicontinuous",
         "soft_threshold": "szoht.operators.l1:SoftThreshold",
         "sparse": "szoht.operators.sparse:Sparse",
         "sparse_box": "szoht.operators.sparse_box:SparseBox",
+        "sparse_in": "szoht.operators.sparse_in:SparseIn",
         "sparse_simplex": "szoht.operators.sparse_simplex:SparseSimplex",
         "sparse_sum": "szoht.operators.sparse_sum:SparseSum",
+        "tree_sparse": "szoht.operators.tree_sparse:TreeSparse",
+        "two_step": "szoht.operators.two_step:TwoStep",
     },
     "Estimator": {
         "adaptive_recovery": "szoht.estimators.adaptive_recovery:AdaptiveRecovery",
@@ -79,6 +85,7 @@ PATHS: Mapping[str, Mapping[str, str]] = {
         "target": "szoht.stopping:Target",
     },
     "": {
+        "known_evaluations": "szoht.core.known:KnownEvaluations",
         "measured": "szoht.core.algorithm:Measured",
         "program": "szoht.evaluation.programs:Program",
         "sparse_vector": "szoht.core.sparse_vector:SparseVector",

@@ -64,6 +64,12 @@ from szoht.theory.sphere import (
     projection_second_moment,
     sphere_integral,
 )
+from szoht.theory.structures import (
+    graph_head_factor,
+    tail_expansivity,
+    two_step_share,
+    union_expansivity,
+)
 
 __all__ = [
     "Condition",
@@ -91,6 +97,7 @@ __all__ = [
     "error_second_moment",
     "estimate_sphere",
     "expansivity",
+    "graph_head_factor",
     "hybrid_contraction",
     "hybrid_decay",
     "hybrid_directions",
@@ -125,8 +132,11 @@ __all__ = [
     "sufficient_k",
     "sufficient_q",
     "sufficient_q_smooth",
+    "tail_expansivity",
     "three_point_factor",
     "two_step_iterations",
+    "two_step_share",
     "two_step_sparsity",
+    "union_expansivity",
     "unit_excess_q",
 ]

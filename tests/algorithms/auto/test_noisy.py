@@ -71,6 +71,27 @@ def test_fresh_noise_is_averaged_out(size, goal):
     assert "standard error" in str(result)
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_ten_coordinates_are_enough_for_a_search_under_noise(seed):
+    """Few coordinates mean few probes: too few for a recovery unless more are asked for."""
+    rng = np.random.default_rng(seed)
+    target = np.zeros(10)
+    target[rng.choice(10, 4, replace=False)] = rng.uniform(1, 2, 4)
+
+    def f(x):
+        return float(((x - target) ** 2).sum())
+
+    f0, noise = f(np.zeros(10)), np.random.default_rng(seed + 50)
+    result = minimize(
+        lambda x: f(x) + 0.02 * f0 * noise.standard_normal(),
+        np.zeros(10),
+        k=4,
+        max_queries=1000,
+        rng=seed,
+    )
+    assert f(result.x) < 0.01 * f0
+
+
 def test_the_answer_is_not_the_luckiest_draw():
     rng = np.random.default_rng(2)
     seen = []
@@ -181,3 +202,18 @@ def test_a_budget_that_noise_uses_up_is_named():
     assert result.nfev == 500
     assert result.status.name == "QUERIES"
     assert result.fun_error > 0
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_slopes_of_a_median_hold_as_far_as_the_next_component_only(seed):
+    """Exact over short distances, but those of one residual out of 150: they lead nowhere."""
+    rng = np.random.default_rng(seed)
+    a, target = rng.standard_normal((150, 60)), np.zeros(60)
+    target[[3, 17, 30]] = [1.5, -1.0, 0.8]
+    b = a @ target + 0.05 * rng.standard_normal(150)
+
+    def f(x):
+        return float(np.median(np.abs(a @ x - b)))
+
+    result = minimize(f, np.zeros(60), k=3, max_queries=1200, rng=seed)
+    assert f(result.x) < f(target) + 0.05 * (f(np.zeros(60)) - f(target))

@@ -443,3 +443,23 @@ def test_small_budgets_find_a_hidden_minimum_in_a_box():
         others = min(fun(rng.uniform(-at, 1 - at)) for _ in range(40))
         gaps.append(result.fun < others)
     assert sum(gaps) >= 4
+
+
+def test_a_small_budget_in_a_box_tries_long_steps_among_several_minima():
+    """At 30 evaluations ahead of dense random search on Ackley's function of 5 of 300 inputs."""
+    ours, random = [], []
+    for seed in range(7):
+        rng = np.random.default_rng(seed)
+        at, chosen = rng.random(300), rng.choice(300, 5, replace=False)
+
+        def fun(x, at=at, chosen=chosen):
+            y = 15 * (x + at)[chosen] - 5
+            waves = np.exp(np.cos(2 * np.pi * y).mean())
+            return float(20 + np.e - 20 * np.exp(-0.2 * np.sqrt((y**2).mean())) - waves)
+
+        result = minimize(
+            fun, np.zeros(300), constraint=SparseBox(5, -at, 1 - at), max_queries=30, rng=seed
+        )
+        ours.append(result.fun)
+        random.append(min(fun(rng.uniform(-at, 1 - at)) for _ in range(30)))
+    assert np.median(ours) < np.median(random)

@@ -69,7 +69,7 @@ def test_threads(how, fault, undisturbed, tmp_path):
 @pytest.mark.parametrize(("how", "fault"), [("hang", "hung"), ("raise", "raised")])
 def test_dask(how, fault, undisturbed, tmp_path, dask_client):
     fun = workloads.Mishap(tmp_path, how)
-    result = run(fun, executor=Dask(dask_client), timeout=8.0)
+    result = run(fun, executor=Dask(dask_client), timeout=4.0)
     assert_unharmed(result, undisturbed, **{fault: 1})
 
 

@@ -1,6 +1,8 @@
 """No program outlives its run: not its process, not what it started, not its folder."""
 
+import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -31,7 +33,7 @@ from szoht.executors import Dask, Processes, Serial, Threads
 def dask():
     from distributed import Client, LocalCluster
     options = dict(threads_per_worker=1, dashboard_address=None, host="127.0.0.1")
-    return Dask(Client(LocalCluster(2, **options)))
+    return Dask(Client(LocalCluster(1, **options)))
 
 def dask_elsewhere():
     from distributed import Client
@@ -62,10 +64,57 @@ if __name__ == "__main__":
 """
 
 
+class Starter:
+    """Starts scripts in forks of one interpreter; see `started.py`."""
+
+    def __init__(self):
+        self.server = subprocess.Popen(
+            [sys.executable, Path(__file__).with_name("started.py")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def start(self, **order):
+        self.server.stdin.write(json.dumps(order) + "\n")
+        self.server.stdin.flush()
+        return Started(int(self.server.stdout.readline()), self.server.stdout)
+
+    def close(self):
+        self.server.stdin.close()
+        self.server.wait(SECONDS)
+        self.server.stdout.close()
+
+
+class Started:
+    """A process that the server has started."""
+
+    def __init__(self, pid, reports):
+        self.pid, self.reports, self.code = pid, reports, None
+
+    def wait(self):
+        """Return how the process ended, as `subprocess.Popen` does."""
+        if self.code is None:
+            assert select.select([self.reports], [], [], SECONDS)[0], f"{self.pid} goes on"
+            self.code = int(self.reports.readline())
+        return self.code
+
+    def send(self, number):
+        os.kill(self.pid, number)
+
+
+@pytest.fixture(scope="module")
+def starter():
+    starter = Starter()
+    yield starter
+    starter.close()
+
+
 class Case:
     """A script that evaluates a program, and what is left of it."""
 
-    def __init__(self, folder):
+    def __init__(self, starter, folder):
+        self.starter = starter
         self.marker = str(next(MARKERS))
         self.tmp = folder / "tmp"
         self.tmp.mkdir()
@@ -74,28 +123,19 @@ class Case:
         self.script.write_text(SCRIPT)
 
     @contextmanager
-    def start(self, command):
-        with self.log.open("wb") as log:
-            process = subprocess.Popen(
-                command,
-                stdout=log,
-                stderr=log,
-                env={**os.environ, "TMPDIR": str(self.tmp)},
-                start_new_session=True,
-                preexec_fn=_hear_signals,  # noqa: PLW1509
-            )
+    def start(self, *arguments, **what):
+        order = {"arguments": arguments, "log": str(self.log), "tmp": str(self.tmp), **what}
+        process = self.starter.start(**order)
         try:
             yield process
         finally:
-            for pid in [*self.programs(), process.pid]:
+            for pid in [*self.programs(), *([process.pid] if process.code is None else [])]:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-            process.wait(SECONDS)
+            process.wait()
 
     def run(self, executor, timeout=0.0, *more):
-        return self.start(
-            [sys.executable, str(self.script), executor, self.marker, str(timeout), *more]
-        )
+        return self.start(executor, self.marker, str(timeout), *more, script=str(self.script))
 
     def programs(self):
         return [pid for pid, arguments in processes() if arguments[:2] == ["sleep", self.marker]]
@@ -123,13 +163,13 @@ def eventually(condition):
     while not condition():
         if time.monotonic() > deadline:
             return False
-        time.sleep(0.02)
+        time.sleep(0.05)
     return True
 
 
 @pytest.fixture
-def case(tmp_path):
-    return Case(tmp_path)
+def case(starter, tmp_path):
+    return Case(starter, tmp_path)
 
 
 QUICK = ["none", "Serial", "Threads", "Processes", "ThreadPoolExecutor"]
@@ -140,8 +180,8 @@ POOLS = ["spawned pool", "forked pool"]
 def test_interrupts(executor, case):
     with case.run(executor) as process:
         case.wait_for_programs()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(SECONDS) == 0, case.log.read_text()
+        process.send(signal.SIGINT)
+        assert process.wait() == 0, case.log.read_text()
         case.assert_nothing_is_left()
     assert case.log.read_text() == "INTERRUPTED\n"
 
@@ -158,8 +198,8 @@ DEATHS = [(executor, signal.SIGKILL) for executor in (*QUICK, *POOLS)] + [
 def test_the_death_of_the_parent(executor, number, case):
     with case.run(executor) as process:
         case.wait_for_programs()
-        process.send_signal(number)
-        assert process.wait(SECONDS) == -number
+        process.send(number)
+        assert process.wait() == -number
         case.assert_nothing_is_left()
     assert "Traceback" not in case.log.read_text()  # workers go quietly
 
@@ -167,7 +207,7 @@ def test_the_death_of_the_parent(executor, number, case):
 @pytest.mark.parametrize("executor", ["Threads", "Processes", "ThreadPoolExecutor", *POOLS])
 def test_timeouts(executor, case):
     with case.run(executor, 0.5 if executor in QUICK else 2.0) as process:
-        assert process.wait(SECONDS) == 0, case.log.read_text()
+        assert process.wait() == 0, case.log.read_text()
         case.assert_nothing_is_left()
     assert case.log.read_text() == "FAILED\n"
 
@@ -188,8 +228,8 @@ def test_a_cluster_that_goes_on(number, case, cluster):
     with case.run("Dask elsewhere", 0.0 if number else 0.5, cluster) as process:
         case.wait_for_programs()
         if number:
-            process.send_signal(number)
-        process.wait(SECONDS)
+            process.send(number)
+        process.wait()
         case.assert_nothing_is_left()
     if number != signal.SIGKILL:
         assert case.log.read_text() == ("INTERRUPTED\n" if number else "FAILED\n")
@@ -199,7 +239,7 @@ def test_a_cluster_of_the_parent(case):
     pytest.importorskip("distributed")
     with case.run("Dask") as process:
         case.wait_for_programs()
-        process.kill()
+        process.send(signal.SIGKILL)
         case.assert_nothing_is_left()
 
 
@@ -210,22 +250,22 @@ def test_a_cluster_of_the_parent(case):
 def test_the_command_line(number, workers, case):
     pytest.importorskip("typer")
     program = f"sh -c 'sleep $0 & sleep $0' {case.marker}"
-    command = [sys.executable, "-m", "szoht", "solve", "--command", program, "--dim", "5"]
-    with case.start([*command, "-k", "2", "--budget", "50", "--workers", workers]) as process:
+    command = ["solve", "--command", program, "--dim", "5", "-k", "2", "--budget", "50"]
+    with case.start(*command, "--workers", workers, module="szoht") as process:
         case.wait_for_programs()
-        process.send_signal(number)
-        assert process.wait(SECONDS) == (130 if number == signal.SIGINT else -number)
+        process.send(number)
+        assert process.wait() == (130 if number == signal.SIGINT else -number)
         case.assert_nothing_is_left()
     assert ("interrupted" in case.log.read_text()) == (number == signal.SIGINT)
 
 
 def test_what_a_program_leaves_behind_ends_with_it(case):
-    code = f"""
+    case.script.write_text(f"""
 import numpy as np, szoht
 print(szoht.Program(command=["sh", "-c", "sleep {case.marker} & echo 1.5"])(np.zeros(2)))
-"""
-    with case.start([sys.executable, "-c", code]) as process:
-        assert process.wait(SECONDS) == 0, case.log.read_text()
+""")
+    with case.start(script=str(case.script)) as process:
+        assert process.wait() == 0, case.log.read_text()
         case.assert_nothing_is_left()
     assert case.log.read_text() == "1.5\n"
 
@@ -237,8 +277,8 @@ def test_a_worker_that_dies_by_itself(case):
         running = len(case.programs())
         os.kill(pid, signal.SIGKILL)
         assert eventually(lambda: len(case.programs()) != running)
-        process.send_signal(signal.SIGINT)
-        process.wait(SECONDS)
+        process.send(signal.SIGINT)
+        process.wait()
         case.assert_nothing_is_left()
 
 
@@ -249,9 +289,3 @@ def is_worker_of(parent, pid):
     except OSError:
         return False
     return int(words[1]) == parent and b"spawn_main" in line
-
-
-def _hear_signals():
-    """A background job has Ctrl-C switched off, one under nohup SIGHUP; children inherit it."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -12,6 +12,7 @@ from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.structure import Structure
 from szoht.algorithms.generator import SolverContext
 from szoht.core.directions import Directions, ScaledDirections
+from szoht.core.known import KnownEvaluations
 from szoht.core.query import Answer, Plan, Query
 from szoht.core.random import Key, Purpose
 from szoht.core.validation import frozen
@@ -88,7 +89,9 @@ class SearchContext:
     ``effort`` multiplies patience. ``on_part``: values are about part of a finite sum, so that no
     point is an answer yet; ``reserve`` evaluations are kept to validate one. ``gradients``: the
     objective has them, and slopes are taken from there; ``gradients_at_points`` asks for them
-    together with the values of single points, most of which need both.
+    together with the values of single points, most of which need both. ``known`` are
+    evaluations from before the run, ``known_checked`` whether one of them was measured again, and
+    ``known_too_far`` whether those farther away have told nothing.
     """
 
     outer: SolverContext
@@ -115,6 +118,9 @@ class SearchContext:
     gradients_at_points: bool = True
     known_gradients: GradientMemory = field(default_factory=GradientMemory)
     columns: HessianColumns = field(default_factory=HessianColumns)
+    known: KnownEvaluations | None = None
+    known_checked: bool = False
+    known_too_far: bool = False
 
     @property
     def left(self) -> float:

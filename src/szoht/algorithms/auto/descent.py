@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.known import better_elsewhere
 from szoht.algorithms.auto.moves.base import Move
 from szoht.algorithms.auto.moves.extend import ExtendAndPrune
 from szoht.algorithms.auto.moves.join import JoinAndPrune
@@ -59,12 +60,12 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
         state = replace(state, slopes=slopes, memory=memory)
         if state.flat:
             break
-        state = yield from equalize_units(context, state)
         short = state.noise.axis_step < context.policy.long_difference
         if short and memory.gradient is not Gradient.SPARSE:
-            found = yield from check_roughness(context, state.point, noise)
+            found = yield from check_roughness(context, state.point, noise, dense=True)
             if not found.exact:
                 return replace(state, noise=found)
+        state = yield from equalize_units(context, state)
         before = state
         moves = _moves(context, state)
         for i in sorted(range(len(moves)), key=lambda i: (i != favorite, i)):
@@ -76,6 +77,9 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
                 much = before.point.value - state.point.value > MUCH * abs(before.point.value)
                 favorite = i if much else (i + 1) % len(moves)
                 break
+        better = better_elsewhere(context, state.point)
+        if better is not None:
+            state = replace(state, point=better, curvature=None)
         context.accept(state.point)
         gained = before.gains(state.point)
         if validate is not None and not (gained and (yield from validate(state.point.z))):

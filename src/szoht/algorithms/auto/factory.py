@@ -49,8 +49,9 @@ def auto(
     ----------
     k, constraint
         As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse`, `SparseSimplex` and `SparseSum` are
-        served; others (balls, boxes, penalties) are handed to `szoht` with its line search, and
-        ``result.explain`` says so. Without either, a path over k is walked; see `AutoPath`.
+        served; others (balls, boxes, penalties, groups that overlap, weights with limits) are
+        handed to `szoht` with its line search, and ``result.explain`` says so. Without either, a
+        path over k is walked; see `AutoPath`.
     always : sequence of int
         Coordinates that are free and not counted, such as an intercept, of `Sparse` or `SparseBox`.
     criterion : {"aic", "bic", "ebic", "cv"}, optional
@@ -134,8 +135,7 @@ def auto(
             use_gradient=use_gradient and not seeded,
         )
     operator = pick_operator(k, constraint, free)
-    neutral = isinstance(operator, SparseSum) and operator.total == 0  # no weight moves alone
-    if isinstance(operator, Structured) and not neutral:
+    if isinstance(operator, Structured) and not _is_handed_over(operator):
         return Auto(
             operator=operator,
             seeded=seeded,
@@ -146,6 +146,12 @@ def auto(
         )
     other = szoht(constraint=operator, sampler=sampler, d=d)
     return HandedOver(**{entry.name: getattr(other, entry.name) for entry in fields(other)})
+
+
+def _is_handed_over(operator: Structured) -> bool:
+    """Tell whether a structure has limits, or a sum of zero, where no weight moves alone."""
+    neutral = isinstance(operator, SparseSum) and operator.total == 0
+    return neutral or bool(getattr(operator, "limited", False))
 
 
 def _auto_integer(

@@ -29,7 +29,7 @@ __all__ = ["judge_start", "search_by_gradients"]
 CHECK_LENGTHS = (1e-5, 1e-8, 1e-2)
 """Over which a gradient is compared with differences, in units: one that agrees is enough."""
 
-FLOOR, PATIENCE = 60, 1.0
+LEAST_PATIENCE, PATIENCE = 60, 1.0
 """Queries without a gain that end a search by gradients, and in units of those at the last gain."""
 
 POLISHED = 1e-6
@@ -38,7 +38,7 @@ POLISHED = 1e-6
 CHECK_SHARE = 0.02
 """Of the slope downhill: what the two may differ by."""
 
-MOVED_SHARES, COMPARED = (0.3, 1.0), 2
+MOVED_SHARES, VALUES_COMPARED = (0.3, 1.0), 2
 """By how much each coordinate moves downhill, drawn at random; and the values of one comparison."""
 
 
@@ -77,7 +77,7 @@ def _agrees(context: SearchContext, start: EvaluatedPoint) -> Steps[bool]:
     downhill *= generator.uniform(*MOVED_SHARES, gradient.size)
     size, compared = max(1.0, float(np.abs(start.z).max())), False
     for length in CHECK_LENGTHS:
-        if context.left < COMPARED:
+        if context.left < VALUES_COMPARED:
             break
         line = structure.line(start.z, downhill, 2 * length * size)
         step = length * size / max(float(np.linalg.norm(line)), 1e-300)
@@ -171,5 +171,5 @@ def _polish(context: SearchContext, state: SearchState) -> Steps[SearchState]:
 
 def _left(context: SearchContext) -> float:
     """Return the queries that may still pass without a gain."""
-    limit = context.effort * max(FLOOR, PATIENCE * context.last_gain)
+    limit = context.effort * max(LEAST_PATIENCE, PATIENCE * context.last_gain)
     return limit - (context.spent - context.last_gain)

@@ -10,9 +10,11 @@ from szoht.algorithms.auto.location import Location
 from szoht.algorithms.auto.noisy.search import NoisyAnswer, NoisySearch
 from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseKind, NoiseModel, Steps
+from szoht.algorithms.auto.restricted.goal import ROUNDING
 from szoht.core.algorithm import Ending, Evidence
 from szoht.estimators.sensing.noise_test import (
     LINE_STEPS,
+    LONG_ROUGH_STEPS,
     LONGER_STEPS,
     REPEATS,
     ROUGH_STEPS,
@@ -29,11 +31,14 @@ __all__ = ["check_roughness", "estimate_noise", "solve_noisy"]
 SHORTEST_ROW, LONGEST_ROW = 1e-12, 1e-3
 """Between these lie the differences along dense directions."""
 
+CLEAN = 100.0
+"""Neighboring values that err by fewer roundings than this do not err."""
+
 ATOMS_SHARE = 0.3
 """Share of a known budget that is spent on which atoms matter, if they have several coordinates."""
 
 TRIED_AGAIN, MIN_AGAIN = 3, 100
-"""Searches with other probes after one that gained nothing, while more values than this are left."""
+"""Searches with other probes after one that gained nothing, while that many values are left."""
 
 FIRST_PLAN = 15.0
 """Values that a search under noise plans with first if the budget is unknown, in units of
@@ -83,16 +88,30 @@ def _judge_line(context: SearchContext, start: EvaluatedPoint) -> Steps[NoiseMod
     far = int(np.argmax(np.abs(everything - np.median(everything))))
     again = yield from context.value(start.z if far == 0 else line[far - 1])
     if again == everything[far]:
-        if context.left < len(longer):
-            return noise
-        more = yield from context.values(longer)
-        table = np.array([start.value, values[3], *more])
-        return with_longer_table(noise, table) if np.isfinite(table).all() else noise
+        return (yield from _judge_farther(context, start, noise, everything, longer))
     context.outliers = True
     start = EvaluatedPoint(start.z, (yield from context.value(start.z)))
     context.forget()
     context.note(start)
     return (yield from _judge_line(context, start))
+
+
+def _judge_farther(
+    context: SearchContext,
+    start: EvaluatedPoint,
+    noise: NoiseModel,
+    values: Vector,
+    longer: list[Vector],
+) -> Steps[NoiseModel]:
+    """Judge a fixed error from a second table; without one of neighbors, from a longer line."""
+    if noise.sigma <= CLEAN * ROUNDING * float(np.abs(values).max()):
+        # small units, a kink, or many of them
+        return (yield from _roughness(context, start, noise, (LONG_ROUGH_STEPS,)))
+    if context.left < len(longer):
+        return noise
+    more = yield from context.values(longer)
+    table = np.array([start.value, values[4], *more])
+    return with_longer_table(noise, table) if np.isfinite(table).all() else noise
 
 
 def _line(context: SearchContext, z: Vector) -> tuple[list[Vector], list[Vector]]:
@@ -113,31 +132,44 @@ def _points(
 
 
 def check_roughness(
-    context: SearchContext, point: EvaluatedPoint, noise: NoiseModel
+    context: SearchContext, point: EvaluatedPoint, noise: NoiseModel, *, dense: bool = False
 ) -> Steps[NoiseModel]:
-    """Look for an error that changes over longer distances; at most once per run, 8 values.
+    """Look for an error that changes over longer distances; at most once per run, 8 or 16 values.
 
     Called where slopes are not sparse or lead nowhere: over short distances such an error looks
-    like a smooth function with a dense gradient.
+    like a smooth function with a dense gradient. So do quantiles: their slopes are those of one
+    component, and hold as far as the next one.
     """
     if context.roughness_checked or context.gradients or not noise.exact:
         return noise
-    if context.left <= ROUGH_STEPS.size:
-        return noise
     context.roughness_checked = True
-    (line,) = _points(context, point.z, (ROUGH_STEPS,))
-    values = yield from context.values(line)
-    if not np.isfinite(values).all():
-        return noise
-    found = rough_at(noise, np.array([point.value, *values]))
-    if found.exact:
-        return found
-    far = int(np.argmax(np.abs(values - np.median(values))))
-    if (yield from context.value(line[far])) != values[far]:
-        context.expect_outliers()
-        return replace(noise, outliers=True)
-    context.explain(f"slopes lead nowhere; over longer distances {found.describe()}.")
+    tables = (LONG_ROUGH_STEPS, ROUGH_STEPS) if dense else (ROUGH_STEPS,)
+    found = yield from _roughness(context, point, noise, tables)
+    if not found.exact:
+        context.explain(f"slopes lead nowhere; over longer distances {found.describe()}.")
     return found
+
+
+def _roughness(
+    context: SearchContext, point: EvaluatedPoint, noise: NoiseModel, tables: tuple[Vector, ...]
+) -> Steps[NoiseModel]:
+    """Return a model of fixed error if values along one of some lines show one."""
+    for steps in tables:
+        if context.left <= steps.size:
+            break
+        (line,) = _points(context, point.z, (steps,))
+        values = yield from context.values(line)
+        if not np.isfinite(values).all():
+            break
+        found = rough_at(noise, np.array([point.value, *values]))
+        if found is noise:
+            continue
+        far = int(np.argmax(np.abs(values - np.median(values))))
+        if (yield from context.value(line[far])) != values[far]:
+            context.expect_outliers()
+            return replace(noise, outliers=True)
+        return found
+    return noise
 
 
 def _with_steps(context: SearchContext, noise: NoiseModel) -> NoiseModel:

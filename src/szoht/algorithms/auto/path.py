@@ -23,6 +23,7 @@ from szoht.algorithms.auto.solver import begin
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Measured, PathPoint, State
+from szoht.core.known import KnownEvaluations
 from szoht.operators import Identity, Sparse
 from szoht.types import Sample
 
@@ -93,6 +94,7 @@ class AutoPath(GeneratorAlgorithm):
     has_units: bool = field(default=False, repr=False)
     effort: float = field(default=1.0, repr=False)
     use_gradient: bool = False
+    known: KnownEvaluations | None = field(default=None, repr=False)
 
     @property
     def requires(self) -> frozenset[str]:  # type: ignore[override]

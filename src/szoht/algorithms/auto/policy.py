@@ -26,6 +26,8 @@ class Policy:
     """After a first step shorter than this, in box widths, long ones are tried."""
     long_steps_box: tuple[float, ...] = (0.25, 0.1)
     """Those long steps along the axes, in box widths (which ones hardly matters)."""
+    long_steps_left: float = 8.0
+    """They are tried after any first step with fewer queries per coordinate left (4, 16: same)."""
     central_factor: float = 100.0
     """Central differences, used where forward ones stall, are this many times longer."""
 

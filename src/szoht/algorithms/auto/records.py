@@ -53,7 +53,7 @@ class Slopes:
     """Slopes of f at a point: one entry per coordinate, zero where nothing is known.
 
     ``candidates`` are the coordinates that a sensing round proposes, the steepest first;
-    ``cost`` is what the round has cost in queries.
+    ``cost`` is what the round has cost in queries, known evaluations included.
     """
 
     values: Vector

@@ -9,14 +9,17 @@ from szoht.algorithms.auto.descent import search_supports
 from szoht.algorithms.auto.finite_sums import assumed_noise, solve_on_parts
 from szoht.algorithms.auto.global_search import search_globally, spend_rest
 from szoht.algorithms.auto.gradients import judge_start, search_by_gradients
+from szoht.algorithms.auto.known import note_elsewhere
 from szoht.algorithms.auto.noise import solve_noisy
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.samples import part, validated_size
+from szoht.algorithms.auto.sensing.dense import recall_filter
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structures import Coordinates, Structured, structure_of
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Ending
+from szoht.core.known import KnownEvaluations
 from szoht.types import Sample
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ class Auto(GeneratorAlgorithm):
     has_units: bool = field(default=False, repr=False)
     effort: float = field(default=1.0, repr=False)
     use_gradient: bool = False
+    known: KnownEvaluations | None = field(default=None, repr=False)
 
     @property
     def requires(self) -> frozenset[str]:  # type: ignore[override]
@@ -72,6 +76,7 @@ def begin(outer: SolverContext, operator: Structured, solver: "Auto | AutoPath")
         budget=solver.max_queries,
         effort=solver.effort,
         gradients=solver.use_gradient and not solver.seeded,
+        known=None if outer.sample is not None or outer.seeded else solver.known,
     )
 
 
@@ -83,12 +88,13 @@ def solve(  # noqa: C901  (one decision after the other)
     if math.isnan(start.value):
         return None
     context.first_value = start.value
+    note_elsewhere(context)
     noise = NoiseModel()
     try:
         start, noise = yield from judge_start(context, start)
         if noise.fresh:
             return (yield from solve_noisy(context, start, noise))
-        state = SearchState(point=start, noise=noise)
+        state = SearchState(point=start, noise=noise, memory=recall_filter(context, noise))
         if context.gradients:
             state = yield from search_by_gradients(context, state)
             if context.outer.ending is not None:

@@ -15,10 +15,10 @@ __all__ = ["BoxVertices", "check_box"]
 
 def check_box(operator: Operator, method: str) -> SparseBox | GroupSparse:
     """Return ``operator`` if it is a sparse set within finite bounds, else raise."""
-    if not isinstance(operator, SparseBox | GroupSparse):
+    if not isinstance(operator, SparseBox | GroupSparse) or getattr(operator, "limited", False):
         raise ParameterError(
             f"method {method!r} needs a sparse set within bounds, SparseBox(k, low, high) or "
-            f"GroupSparse(k=k, ..., low=low, high=high); got {operator!r}."
+            f"GroupSparse(k=k, ..., low=low, high=high) without overlaps; got {operator!r}."
         )
     if not (np.isfinite(operator.low).all() and np.isfinite(operator.high).all()):
         raise ParameterError(f"method {method!r} needs finite bounds; got {operator!r}.")

@@ -2,6 +2,7 @@
 
 from szoht.estimators.sensing.balanced import BalancedRows
 from szoht.estimators.sensing.cross_validation import recover_noisy
+from szoht.estimators.sensing.given import GivenRows
 from szoht.estimators.sensing.matrices import Matrix
 from szoht.estimators.sensing.measurements import Measurements
 from szoht.estimators.sensing.permuted import PermutedRows
@@ -11,6 +12,7 @@ from szoht.estimators.sensing.rows import FourierRows, HadamardRows, Rows, RowSl
 __all__ = [
     "BalancedRows",
     "FourierRows",
+    "GivenRows",
     "HadamardRows",
     "Matrix",
     "Measurements",

@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from szoht.types import Indices, Vector
 
@@ -89,6 +88,8 @@ def cross_validate(rows: Vector, y: Vector, size: int, groups: Indices | None = 
     Where a pursuit ends early, the errors of its last size are repeated. Rows of one of the
     ``groups`` (along the same direction) are held out together.
     """
+    from scipy.linalg import solve_triangular  # noqa: PLC0415  (costs more than the whole import)
+
     m = y.size
     errors = np.empty((size + 1, m))
     fold = (np.arange(m) if groups is None else groups) % FOLDS
@@ -122,6 +123,8 @@ def recover_noisy(
     groups : array of shape (m,), optional
         Numbers of directions: rows along the same one, of other lengths, share a number.
     """
+    from scipy.linalg import solve_triangular  # noqa: PLC0415  (costs more than the whole import)
+
     distinct = y.size if groups is None else np.unique(groups).size
     size = max(1, min(size, distinct // 3))
     errors = cross_validate(rows, y, size, groups)

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from szoht.estimators.sensing.given import GivenRows
 from szoht.estimators.sensing.rows import FourierRows, RowSlice
 from szoht.types import Indices, Mask, Vector
 
@@ -17,7 +18,8 @@ class Measurements:
     """Slopes ``y_i = <u_i, g> + c_i`` along rows u_i, in several batches.
 
     Rows and slopes are used after weighting, so that every entry has mean square 1. The c_i are
-    what curvature adds: the same for all rows of signs, half of it for waves.
+    what curvature adds: the same for all rows of signs, half of it for waves, and in proportion to
+    their lengths for given rows.
     """
 
     batches: tuple[tuple[RowSlice, Vector], ...] = ()
@@ -43,6 +45,8 @@ class Measurements:
             part = np.full(y.size, 1 / math.sqrt(rows.rows.weight))
             if isinstance(rows.rows, FourierRows) and rows.start == 0:
                 part[0] = math.sqrt(rows.rows.weight)
+            elif isinstance(rows.rows, GivenRows):
+                part = rows.rows.lengths[rows.start : rows.start + rows.count]
             parts.append(part)
         common = np.concatenate(parts) if parts else np.empty(0)
         return common if self.valid is None else common * self.valid
@@ -84,6 +88,10 @@ class Measurements:
     def more(self, rows: RowSlice, slopes: Vector) -> "Measurements":
         """Return these and others."""
         return Measurements((*self.batches, (rows, slopes)))
+
+    def after(self, others: "Measurements") -> "Measurements":
+        """Return others, and then these."""
+        return Measurements((*others.batches, *self.batches))
 
     def correlate(self, weights: Vector) -> Vector:
         """Return sum_i weights_i u_i."""

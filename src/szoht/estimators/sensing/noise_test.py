@@ -16,6 +16,7 @@ from szoht.types import Vector
 __all__ = [
     "LINE_STEPS",
     "LONGER_STEPS",
+    "LONG_ROUGH_STEPS",
     "REPEATS",
     "ROUGH_STEPS",
     "NoiseKind",
@@ -43,8 +44,15 @@ slopes over the first, fourth and fifth show error with a longer correlation len
 ROUGH_STEPS: Vector = 1e-3 * np.arange(1.0, 9.0)
 """Where roughness over longer distances is looked for when slopes lead nowhere."""
 
+LONG_ROUGH_STEPS: Vector = 10 * ROUGH_STEPS
+"""Where it is looked for too if slopes are dense: quantiles have kinks that far apart."""
+
 ROUGH = 0.05
-"""All third differences but one of at least this share of the first ones are those of errors."""
+"""Third differences of at least this share of the first ones, all but two, are those of errors."""
+
+NOISE_LIKE = 0.35
+"""Errors give second and third differences that tell the same sigma; a kink at random places tells
+0.77 of it by the third, a cubic polynomial 0.27."""
 
 SCATTER = 0.6
 """The second difference of values that scatter, as a share of the first (a parabola: 0.25)."""
@@ -233,16 +241,17 @@ def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:
 
 
 def rough_at(noise: NoiseModel, values: Vector) -> NoiseModel:
-    """Return a model of fixed error if values at 0 and at `ROUGH_STEPS` show one.
+    """Return a model of fixed error if values at 0 and at eight even steps show one.
 
     Independent errors have first and third differences of variance 2 s^2 and 20 s^2; third ones of
-    a smooth f are much smaller, and a kink shows in some of them only.
+    a smooth f are much smaller, and a single kink shows in three of the six only.
     """
     first = math.sqrt(float(np.mean(np.diff(values) ** 2)) / 2)
+    second = float(np.std(np.diff(values, 2))) / math.sqrt(6)  # without curvature
+    sigma = difference_noise(values)[1]
     third = np.sort(np.abs(np.diff(values, 3))) / math.sqrt(20)
-    if third[1] <= max(ROUGH * first, 10 * noise.sigma):
+    if third[2] <= max(ROUGH * first, 10 * noise.sigma) or sigma < NOISE_LIKE * second:
         return noise
-    sigma = math.sqrt(float(np.mean(third**2)))
     return replace(noise, kind=NoiseKind.FIXED, sigma=sigma, slope=0.0)
 
 

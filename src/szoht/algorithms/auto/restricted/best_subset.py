@@ -8,10 +8,10 @@ from szoht.types import Indices, Vector
 
 __all__ = ["Quadratic", "best_subset"]
 
-FLOOR = 1e-10
+CURVATURE_FLOOR = 1e-10
 """Curvatures below this share of the largest one are raised to it: a minimum must exist."""
 
-NEGLIGIBLE = 1e-9
+NEGLIGIBLE_EXCHANGE = 1e-9
 """An exchange that gains less than this share of what the support gains is rounding."""
 
 
@@ -26,7 +26,7 @@ class Quadratic(NamedTuple):
     def around(cls, z: Vector, slopes: Vector, hessian: Vector, kept: Indices) -> "Quadratic":
         """Return the model with these slopes and a Hessian that is made positive definite."""
         values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
-        values = np.maximum(values, FLOOR * max(float(values[-1]), 1e-300))
+        values = np.maximum(values, CURVATURE_FLOOR * max(float(values[-1]), 1e-300))
         hessian = (vectors * values) @ vectors.T
         return cls(hessian, slopes - hessian @ z, kept)
 
@@ -61,7 +61,7 @@ def best_subset(
         out = generator.choice(inside, count, replace=False)
         new = generator.choice(outside, count, replace=False)
         other, other_gain = _exchange(model, np.union1d(np.setdiff1d(best, out), new))
-        if other_gain > gain * (1 + NEGLIGIBLE):
+        if other_gain > gain * (1 + NEGLIGIBLE_EXCHANGE):
             best, gain = other, other_gain
     return best, gain
 
@@ -90,7 +90,7 @@ def _exchange(model: Quadratic, support: Indices) -> tuple[Indices, float]:
         curved = curved[:, np.newaxis] + follow**2 / own
         net = slopes**2 / (2 * np.maximum(curved, 1e-300)) - z[inside] ** 2 / (2 * own)
         j, i = np.unravel_index(int(np.argmax(net)), net.shape)
-        if not net[j, i] > NEGLIGIBLE * gain:
+        if not net[j, i] > NEGLIGIBLE_EXCHANGE * gain:
             break
         support = np.sort(np.append(np.delete(support, inside[i]), outside[j]))
     return support, model.minimum(support)[2]

@@ -93,7 +93,8 @@ def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
         if not moved.value < point.value:
             break
         short = float(np.abs(moved.z - point.z).max()) < context.policy.short_step_box
-        if inverse is None and short and goal.long_steps and feasible:
+        few = context.left < context.policy.long_steps_left * support.size
+        if inverse is None and (short or few) and goal.long_steps and feasible:
             far = yield from _long_steps(problem, moved, slopes)
             if far.value < moved.value:
                 point = far

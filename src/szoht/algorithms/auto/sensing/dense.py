@@ -1,13 +1,17 @@
 """A gradient that is not sparse: all axes, or those that a matched filter points out."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
+from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.known import elsewhere, near
 from szoht.algorithms.auto.moves.line_probe import line_probe
-from szoht.algorithms.auto.records import Confidence, Slopes, Steps
+from szoht.algorithms.auto.records import Confidence, NoiseModel, Slopes, Steps
 from szoht.algorithms.auto.sensing.axis_slopes import axis_slopes
 from szoht.algorithms.auto.sensing.round import (
+    SOLVED_PER_ROW,
     Gradient,
     MatchedFilter,
     SensingMemory,
@@ -16,7 +20,10 @@ from szoht.algorithms.auto.sensing.round import (
 )
 from szoht.types import Indices, Vector
 
-__all__ = ["sense_axes", "sense_filtered"]
+NEGLIGIBLE = 0.02
+"""Known slopes below this share of the largest may be curvature, and do not make a candidate."""
+
+__all__ = ["recall_filter", "sense_axes", "sense_filtered"]
 
 
 def sense_axes(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]:
@@ -25,7 +32,7 @@ def sense_axes(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]:
     values = np.zeros(point.z.size)
     if context.gradients:
         values[free] = yield from axis_slopes(context, point, free, sensing.noise)
-    elif sensing.measured.size:
+    elif sensing.measured.size or sensing.known is not None:
         yield from _completed(sensing, values)
     else:
         first, second = free[::2], free[1::2]
@@ -36,10 +43,13 @@ def sense_axes(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]:
     if not context.gradients:  # steps are cheap there, and better
         yield from line_probe(context, point, values)
     candidates = context.structure.head(values, 2 * context.structure.size, sensing.support)
+    if sensing.recalled:  # more than rounding, which is all that a measured slope of zero shows
+        steep = np.abs(values) > NEGLIGIBLE * np.abs(values).max(initial=0.0)
+        candidates = np.intersect1d(candidates, context.structure.whole(np.flatnonzero(steep)))
     context.explain(f"{sensing.cost} queries: slopes along all {free.size} axes.")
     outside = context.structure.promise(values)
     outside[sensing.support] = 0.0
-    slopes = Slopes(values, candidates, Confidence.EXACT, sensing.cost)
+    slopes = Slopes(values, candidates, Confidence.EXACT, sensing.worth)
     sensing.step = sensing.noise.axis_step
     memory = sensing.memory
     return weighed(sensing, slopes, memory, float(outside.max(initial=0.0)))
@@ -52,20 +62,34 @@ def _completed(sensing: SensingRound, values: Vector) -> Steps[None]:
     others. They outnumber the unknowns, so they also show whether they agree (f may be
     undefined along some of them); if not, the remaining axes are measured as well.
     """
-    context, point, measured = sensing.context, sensing.point, sensing.measured
-    seen = np.abs(measured.correlate(measured.centered))[sensing.free]
-    seen[np.isin(sensing.free, sensing.support)] = np.inf
+    context, point, error = sensing.context, sensing.point, 0.0
+    unknown = sensing.free
+    if sensing.known is not None:
+        values[sensing.known.axes] = sensing.known.slopes
+        unknown, error = np.setdiff1d(unknown, sensing.known.axes), sensing.known.error
+        sensing.join_known()
+    measured = sensing.measured
+    if measured.size:
+        seen = np.abs(measured.correlate(measured.centered))[unknown]
+    else:
+        seen = np.zeros(unknown.size)
+    seen[np.isin(unknown, sensing.support)] = np.inf
     order = np.argsort(seen, kind="stable")
-    # fewer unknowns than equations, which are then well posed
-    rest, known = (
-        sensing.free[np.sort(part)] for part in np.split(order, [int(0.8 * measured.size)])
-    )
-    values[known] = yield from axis_slopes(context, point, known, sensing.noise)
+    solved = int(SOLVED_PER_ROW * measured.size)
+    rest, axes = (unknown[np.sort(part)] for part in np.split(order, [solved]))
+    values[axes] = yield from axis_slopes(context, point, axes, sensing.noise)
+    if not rest.size:
+        return
     common = sensing.noise.curvature * sensing.step * measured.common
+    known = np.setdiff1d(sensing.free, rest)
     y = measured.slopes - common - measured.columns(known) @ values[known]
     columns = measured.columns(rest)
-    values[rest] = np.linalg.lstsq(columns, y, rcond=None)[0]
-    if not np.linalg.norm(y - columns @ values[rest]) <= 1e-2 * np.linalg.norm(y):
+    if error:  # rows of other lengths tell better what curvature adds to them
+        columns = np.column_stack([columns, measured.common])
+    fitted = np.linalg.lstsq(columns, y, rcond=None)[0]
+    values[rest] = fitted[: rest.size]
+    miss = float(np.linalg.norm(y - columns @ fitted))
+    if not miss <= 1e-2 * np.linalg.norm(y) + error * math.sqrt(max(y.size - fitted.size, 1)):
         values[rest] = yield from axis_slopes(context, point, rest, sensing.noise)
 
 
@@ -76,8 +100,16 @@ def sense_filtered(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]
     """
     context, point, structure = sensing.context, sensing.point, sensing.structure
     known, slopes = sensing.support, np.empty(0)
+    if sensing.known is not None:
+        sensing.join_known()
+        known = np.setdiff1d(known, sensing.known.axes)
     if known.size:
         slopes = yield from axis_slopes(context, point, known, sensing.noise)
+    if sensing.known is not None:
+        known, slopes = (
+            np.append(known, sensing.known.axes),
+            np.append(slopes, sensing.known.slopes),
+        )
     for _ in range(2):
         estimate = _match(sensing, known, slopes).slopes
         front = structure.head(estimate, 2 * structure.size, known)
@@ -91,11 +123,23 @@ def sense_filtered(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]
         f"{sensing.cost} queries: the gradient is not sparse; the {candidates.size} coordinates "
         "that stand out most are tried."
     )
-    result = Slopes(values, candidates, Confidence.FILTERED, sensing.cost)
+    result = Slopes(values, candidates, Confidence.FILTERED, sensing.worth)
     memory = replace(sensing.memory, gradient=Gradient.FILTERED, matched=matched)
     gained = abs(context.first_value - point.value)
     promised = float(sensing.measured.slopes.std()) * max(1.0, float(np.abs(point.z).max()))
     return result, replace(memory, scale=max(memory.scale, promised, gained))
+
+
+def recall_filter(context: SearchContext, noise: NoiseModel) -> SensingMemory:
+    """Return what a matched filter sees in known rows around another point than the start."""
+    other = elsewhere(context)
+    along_rows = context.structure.along_rows(noise)
+    known = None if other is None else near(context, other, along_rows, along_rows.row_step)
+    if other is None or known is None or not known.rows.size:
+        return SensingMemory()
+    sensing = SensingRound(context, other, noise, SensingMemory(), math.inf)
+    sensing.measured, sensing.known = known.rows, known
+    return SensingMemory(matched=_match(sensing, known.axes, known.slopes))
 
 
 def _match(sensing: SensingRound, known: Indices, slopes: Vector) -> MatchedFilter:
@@ -109,7 +153,9 @@ def _match(sensing: SensingRound, known: Indices, slopes: Vector) -> MatchedFilt
     if known.size:
         y = y - measured.columns(known) @ slopes
     y = y - (common @ y) / float(common @ common) * common
-    noise = max(float(np.linalg.norm(y)) / y.size, float(np.finfo(float).tiny) ** 0.25)
+    # axes that happen to be known leave little unexplained here, and nothing elsewhere
+    rest = y if sensing.known is None else measured.centered
+    noise = max(float(np.linalg.norm(rest)) / y.size, float(np.finfo(float).tiny) ** 0.25)
     seen = measured.correlate(y) / y.size
     seen[known] += slopes
     weight, before = noise**-2, sensing.memory.matched

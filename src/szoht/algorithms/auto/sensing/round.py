@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.known import KnownSlopes, check_known, near
 from szoht.algorithms.auto.records import Confidence, EvaluatedPoint, NoiseModel, Slopes, Steps
 from szoht.estimators.sensing import (
     Measurements,
@@ -16,6 +17,7 @@ from szoht.estimators.sensing import (
 from szoht.types import Indices, Vector
 
 __all__ = [
+    "SOLVED_PER_ROW",
     "Gradient",
     "MatchedFilter",
     "SensingMemory",
@@ -27,6 +29,10 @@ __all__ = [
 ]
 
 ROUNDING = float(np.finfo(np.float64).eps)
+
+SOLVED_PER_ROW = 0.8
+"""Slopes that are worked out of each row: fewer than there are equations, which are then well
+posed."""
 
 
 class Gradient(enum.Enum):
@@ -85,9 +91,49 @@ class SensingRound:
         self.signs = self.structure.rows(context.key(), self.free)
         self.signs_used = 0
         self.measured = Measurements()
+        self.known: KnownSlopes | None = None
+        self.recalled = 0
+        self.joined_error = 0.0
         self.look = self.structure.look
         k = self.structure.degrees_of_freedom
         self.unstructured = k * (1 + math.log(max(self.free.size / k, 1)))
+
+    def recall(self) -> Steps[None]:
+        """Look for known evaluations around the point; when first used, one is measured again."""
+        context, point = self.context, self.point
+        self.known = near(context, point, self.noise, self.step)
+        if self.known is None:
+            return
+        checked = context.known_checked or (
+            yield from check_known(context, point, self.known, self.noise)
+        )
+        if not checked:
+            self.known = near(context, point, self.noise, self.step)
+        if self.known is not None:
+            rows, axes = self.known.rows.size, self.known.axes.size
+            self.recalled = rows + axes
+            context.explain(f"slopes along {rows} rows and {axes} axes are known.")
+
+    @property
+    def unknown_axes(self) -> int:
+        """How many axes would have to be measured for all slopes, if much less than all."""
+        n = int(self.free.size)
+        if self.known is None:
+            return n
+        left = n - self.known.axes.size - int(SOLVED_PER_ROW * self.known.rows.size)
+        return max(left, 0) if left <= n // 2 else n
+
+    @property
+    def known_rows(self) -> Measurements:
+        """The known rows, none if there are none."""
+        return Measurements() if self.known is None else self.known.rows
+
+    def join_known(self) -> None:
+        """Put the known rows before those that were measured."""
+        self.measured = self.measured.after(self.known_rows)
+        if self.known is not None and self.known.rows.size:
+            self.joined_error = self.known.error
+            self.known = replace(self.known, rows=Measurements())
 
     def restrict(self, free: Indices) -> None:
         """Leave all other coordinates alone in this round."""
@@ -100,6 +146,11 @@ class SensingRound:
         return self.context.spent - self.start
 
     @property
+    def worth(self) -> int:
+        """What the round would have cost if nothing had been known."""
+        return self.cost + self.recalled
+
+    @property
     def rounding(self) -> float:
         """What rounding adds to one value."""
         return ROUNDING * max(abs(self.point.value), float(np.finfo(float).tiny))
@@ -107,7 +158,8 @@ class SensingRound:
     @property
     def slope_noise(self) -> float:
         """Standard deviation of a measured slope: rounding, and curvature that is not common."""
-        return 3 * self.rounding / self.step + 0.1 * abs(self.noise.curvature) * self.step
+        own = 3 * self.rounding / self.step + 0.1 * abs(self.noise.curvature) * self.step
+        return max(own, self.joined_error)
 
     def slopes(self, rows: RowSlice) -> Steps[Vector]:
         """Measure slopes along rows, from a base from which they stay inside the bounds."""
@@ -151,7 +203,7 @@ class SensingRound:
 def recovered(sensing: SensingRound, recovery: Recovery) -> Slopes:
     """Return slopes that sparse recovery has found."""
     values, candidates = sensing.structure.slopes(sensing.point.z, recovery)
-    return Slopes(values, candidates, Confidence.RECOVERED, sensing.cost)
+    return Slopes(values, candidates, Confidence.RECOVERED, sensing.worth)
 
 
 def compared(sensing: SensingRound, slopes: Slopes) -> tuple[Slopes, SensingMemory]:
@@ -172,7 +224,7 @@ def weighed(
     tiny = promised <= 1e-7 * memory.scale or slope * sensing.step <= 30 * sensing.rounding
     if worthless or tiny:
         slopes = replace(slopes, confidence=Confidence.FLAT)
-        sensing.context.explain(f"{slopes.cost} queries: all slopes vanish.")
+        sensing.context.explain(f"{sensing.cost} queries: all slopes vanish.")
     return slopes, memory
 
 

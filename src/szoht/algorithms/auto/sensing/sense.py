@@ -21,6 +21,7 @@ from szoht.algorithms.auto.sensing.round import (
     flat_slopes,
 )
 from szoht.algorithms.auto.sensing.sparse import (
+    recall_sparse,
     sense_by_prony,
     sense_by_pursuit,
     sense_few_signs,
@@ -50,10 +51,14 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
     sensing = SensingRound(context, point, noise, memory, softness)
     if context.gradients:
         return (yield from sense_axes(sensing))
-    policy, n = context.policy, sensing.free.size
+    yield from sensing.recall()
+    policy, n = context.policy, sensing.unknown_axes
     most = math.ceil(policy.rows_filter * sensing.look * 2**stalled)
     affordable = n <= policy.dense_factor * max(most, policy.rows_filter * sensing.unstructured)
     few_axes = policy.axes_factor * policy.rows_first * sensing.look >= n
+    found = yield from recall_sparse(sensing)
+    if found is not None:
+        return compared(sensing, found)
     if not context.is_small and (
         few_axes
         or (stalled > 0 and most >= n)
@@ -61,21 +66,24 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
     ):
         return (yield from sense_axes(sensing))
     if memory.gradient is Gradient.FILTERED:
-        yield from sensing.more_signs(most)
+        yield from sensing.more_signs(most - sensing.known_rows.size)
         return (yield from sense_filtered(sensing))
     if context.is_small:
         few = sense_few_waves if sensing.structure.waves else sense_few_signs
         return (yield from few(sensing))
-    yield from sensing.more_signs(policy.checks)
+    yield from sensing.more_signs(policy.checks - sensing.measured.size)
     if sensing.vanishes and not (yield from sensing.lengthen()):
         return flat_slopes(sensing)
     if _is_worthless(sensing):
         return flat_slopes(sensing)
     if (yield from _is_even(sensing)):
         return flat_slopes(sensing)
-    found = (yield from sense_by_prony(sensing)) if sensing.structure.waves else None
-    if found is None:
-        enough = policy.rows_most * sensing.look
+    enough = policy.rows_most * sensing.look
+    found = None
+    if sensing.structure.waves and sensing.known_rows.size < enough:
+        found = yield from sense_by_prony(sensing)
+    sensing.join_known()
+    if found is None and sensing.measured.size < enough:
         found = yield from sense_by_pursuit(sensing, min(enough, n / 2) if affordable else enough)
     if found is not None:
         return compared(sensing, found)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from szoht.algorithms.auto.known import near
 from szoht.algorithms.auto.moves.line_probe import line_probe
 from szoht.algorithms.auto.records import Slopes, Steps
 from szoht.algorithms.auto.sensing.round import (
@@ -24,7 +25,16 @@ from szoht.estimators.sensing import (
 from szoht.estimators.sensing.recovery import neighbors
 from szoht.types import Indices, Vector
 
-__all__ = ["sense_by_prony", "sense_by_pursuit", "sense_few_signs", "sense_few_waves"]
+__all__ = [
+    "recall_sparse",
+    "sense_by_prony",
+    "sense_by_pursuit",
+    "sense_few_signs",
+    "sense_few_waves",
+]
+
+FARTHER_ERROR = 0.5
+"""How much farther known rows may err, as a share of the usual slope."""
 
 STAGED_ERROR = 0.02
 """Relative error on four held-out rows up to which recovery in short stages is believed."""
@@ -80,6 +90,36 @@ def sense_few_signs(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]
     if not guess.support.size:
         return flat_slopes(sensing)
     return compared(sensing, recovered(sensing, guess))
+
+
+def recall_sparse(sensing: SensingRound) -> Steps[Slopes | None]:
+    """Find few coordinates that explain known rows, confirmed by a few that are measured.
+
+    Rows farther away are tried as well: curvature may be the same along all of them.
+    """
+    context, policy = sensing.context, sensing.policy
+    sets = [sensing.known]
+    if not context.known_too_far:
+        farther = near(context, sensing.point, sensing.noise, sensing.step, row_error=FARTHER_ERROR)
+        sets.append(farther)
+    for known in sets:
+        if known is None or known.rows.size <= sensing.structure.degrees_of_freedom:
+            continue
+        yield from sensing.more_signs(policy.checks - sensing.measured.size)
+        recovery = sensing.structure.recover(
+            sensing.measured.after(known.rows),
+            sensing.support,
+            held_out=policy.checks + known.rows.size // 6,
+            noise=max(sensing.slope_noise, known.error),
+        )
+        if recovery.error < policy.pursuit_error and not sensing.vanishes:
+            context.explain(
+                f"few coordinates explain {known.rows.size} known rows (held-out error "
+                f"{recovery.error:.1e})."
+            )
+            return recovered(sensing, recovery)
+        context.known_too_far = True
+    return None
 
 
 def sense_by_prony(sensing: SensingRound) -> Steps[Slopes | None]:

@@ -1,0 +1,114 @@
+"""Results of a run on the screen, as JSON and as a table of changes; the exit status."""
+
+import csv
+import io
+import json
+import math
+import shlex
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from szoht.cli.options import echo
+from szoht.core.changes import Change
+from szoht.result import Result, Status
+
+__all__ = ["EXIT_INTERRUPTED", "changes_to_csv", "print_result", "result_to_json", "write_or_print"]
+
+EXIT_INTERRUPTED = 130
+"""Exit status after Ctrl-C."""
+
+
+def write_or_print(path: Path, text: str) -> None:
+    """Write a file; if that fails, print its contents and raise."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError:
+        typer.echo(text)
+        raise
+
+
+def print_result(
+    result: Result,
+    output: Path | None,
+    changes: Path | None = None,
+    *,
+    store: Path | None = None,
+    function: str | None = None,
+) -> None:
+    """Print a result, write it to the files given, and set the exit status.
+
+    After an interruption, say how to continue: with ``function`` if resuming needs it.
+    """
+    echo(str(result))
+    if result.variables is not None:
+        echo(f"\n{result.changes}")
+    if changes is not None:
+        write_or_print(changes, changes_to_csv(result))
+    if output is not None:
+        write_or_print(output, json.dumps(result_to_json(result), indent=2) + "\n")
+    if result.failure is not None:
+        raise typer.Exit(code=1)
+    if result.status is Status.INTERRUPTED:
+        echo(_after_interruption(result, store, function), err=True)
+        raise typer.Exit(code=EXIT_INTERRUPTED)
+
+
+def _after_interruption(result: Result, store: Path | None, function: str | None) -> str:
+    if store is None or result.run is None:
+        return (
+            f"Interrupted. Nothing was stored: all but the result above of {result.nfev:,} queries "
+            "is lost. With --store FILE a run can be resumed."
+        )
+    named = () if function is None else ("--function", function)
+    command = shlex.join(("szoht", "resume", str(store), result.run, *named))
+    return f"Interrupted. Every value is stored; to continue: {command}"
+
+
+def changes_to_csv(result: Result) -> str:
+    """Return the changed variables as comma-separated values, one line for each."""
+    file = io.StringIO(newline="")
+    names = [entry.name for entry in fields(Change)]
+    writer = csv.DictWriter(file, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(change) for change in result.changes)
+    return file.getvalue()
+
+
+def result_to_json(result: Result) -> dict[str, Any]:
+    """Return a result as JSON data: the sparse solution, the numbers and the history."""
+    numbers = {n: c for n, c in result.history.items() if n not in ("entered", "left")}
+    found = {
+        "d": int(result.x.size),
+        "support": result.support.tolist(),
+        "values": result.x[result.support].tolist(),
+        "fun": result.fun,
+        "measured": result.measured,
+        "nfev": result.nfev,
+        "nit": result.nit,
+        "success": result.success,
+        "status": result.status.name,
+        "message": result.message,
+        "seed": result.seed,
+        "method": result.method,
+        "history": {name: np.asarray(column).tolist() for name, column in numbers.items()},
+    }
+    if result.variables is not None:
+        found |= {
+            "x": result.x.tolist(),
+            "changes": [
+                {name: _as_json(value) for name, value in asdict(change).items()}
+                for change in result.changes
+            ],
+        }
+    if result.maximize:
+        found["maximize"] = True
+    return found if result.run is None else found | {"run": result.run}
+
+
+def _as_json(value: Any) -> Any:
+    """Return None for NaN, which JSON does not know."""
+    return None if isinstance(value, float) and math.isnan(value) else value

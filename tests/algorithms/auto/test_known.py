@@ -1,0 +1,159 @@
+"""Known evaluations as measurements: what they save, and what happens if they are wrong."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import szoht
+from szoht.errors import KnownPointWarning
+from szoht.problems import recovery
+
+D, K = 300, 5
+GENERATOR = np.random.default_rng(3)
+PEAK = np.zeros(D)
+PEAK[GENERATOR.choice(D, K, replace=False)] = GENERATOR.uniform(0.3, 1.0, K)
+WEIGHTS = GENERATOR.uniform(0.5, 2.0, D)
+
+
+def quadratic(x):
+    """A function whose gradient at zero is sparse."""
+    return 0.5 * float((WEIGHTS * (x - PEAK) ** 2).sum())
+
+
+SOURCE = recovery(150, 150, 5, correlation=0.5, noise=0.05, rng=4)
+regression = SOURCE.objective.value
+"""A function whose gradient at zero is not."""
+
+
+def known(fun, points):
+    return points, np.array([fun(x) for x in points])
+
+
+def signs(n, d=D, length=1e-3, seed=0):
+    return length * np.random.default_rng(seed).choice([-1.0, 1.0], (n, d))
+
+
+def solve(fun, d, pairs=None, seed=0, **options):
+    settings = {"k": K, "rng": seed, "max_queries": 3000} | options
+    return szoht.minimize(fun, np.zeros(d), known=pairs, **settings)
+
+
+def solve_regression(pairs=None, seed=0, **options):
+    best = regression(SOURCE.reference)
+    target = best + 1e-3 * (regression(SOURCE.x0) - best)
+    return solve(regression, 150, pairs, seed, target=target, **options)
+
+
+def test_rows_around_the_start_recover_a_sparse_gradient():
+    cold = solve(quadratic, D, target=1e-6)
+    warm = solve(quadratic, D, known(quadratic, signs(60)), target=1e-6)
+    assert any("few coordinates explain 60 known rows" in line for line in warm.explain)
+    assert warm.nfev <= cold.nfev - 2 * K
+    assert warm.support.tolist() == np.flatnonzero(PEAK).tolist()
+
+
+def test_rows_save_the_axes_of_a_gradient_that_is_not_sparse():
+    cold = solve_regression()
+    warm = solve_regression(known(regression, signs(80, 150)))
+    assert warm.success
+    assert warm.nfev <= cold.nfev - 50
+
+
+def test_a_scan_along_all_axes_is_all_that_slopes_need():
+    cold = solve_regression()
+    warm = solve_regression(known(regression, 0.01 * np.eye(150)))
+    assert warm.success
+    assert warm.explain[0].startswith("x0 is the start, around which most is known")
+    assert warm.nfev <= cold.nfev - 120
+
+
+def test_a_scan_of_a_sparse_gradient_is_believed():
+    cold = solve(quadratic, D, target=1e-6)
+    warm = solve(quadratic, D, known(quadratic, 0.001 * np.eye(D)), target=1e-6)
+    assert f"slopes along 0 rows and {D} axes are known." in warm.explain
+    assert warm.nfev <= cold.nfev - 2 * K
+
+
+def test_an_earlier_run_is_continued_rather_than_repeated():
+    seen = []
+
+    def fun(x):
+        seen.append(x.copy())
+        return regression(x)
+
+    solve(fun, 150, seed=7, max_queries=300)
+    cold = solve_regression()
+    warm = solve_regression(known(regression, np.array(seen[:100])))
+    assert warm.success
+    assert warm.nfev <= cold.nfev - 60
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("length", [0.05, 2.0])
+def test_points_too_far_away_for_slopes_cost_next_to_nothing(length):
+    points = np.random.default_rng(1).uniform(-length, length, (100, 150))
+    cold, warm = solve_regression(), solve_regression(known(regression, points))
+    assert warm.success
+    assert warm.nfev <= 1.05 * cold.nfev
+
+
+def test_evaluations_of_another_function_are_found_by_one_and_dropped():
+    points, values = known(regression, signs(80, 150))
+    with pytest.warns(KnownPointWarning, match="80 of 80 `known` evaluations are left out"):
+        warm = solve_regression((points, values + 0.3))
+    assert warm.success
+    assert not any("are known" in line for line in warm.explain)
+    assert warm.nfev <= solve_regression().nfev + 4
+
+
+def test_a_wrong_value_is_dropped_and_the_others_are_used():
+    points, values = known(quadratic, signs(60))
+    values[7] += 1.0
+    with pytest.warns(KnownPointWarning, match="1 of 60 `known` evaluations are left out"):
+        warm = solve(quadratic, D, (points, values), target=1e-6)
+    assert any("few coordinates explain 59 known rows" in line for line in warm.explain)
+    assert warm.support.tolist() == np.flatnonzero(PEAK).tolist()
+
+
+def test_a_wrong_scan_is_found():
+    points, values = known(regression, 0.01 * np.eye(150))
+    with (
+        pytest.warns(KnownPointWarning, match="its best point has the value"),
+        pytest.warns(KnownPointWarning, match="149 of 149 `known`"),
+    ):
+        warm = solve_regression((points, 1.5 * values), seed=1)
+    assert warm.success
+
+
+@pytest.mark.filterwarnings("error")
+def test_slopes_are_those_of_variables_with_units_and_bounds():
+    nominal = np.full(D, 300.0)
+    knobs = szoht.Variables(nominal, low=200, high=500, unit=10.0)
+
+    def fun(x):
+        return quadratic((x - nominal) / 50)
+
+    points = nominal + 10 * signs(80)
+    cold = szoht.minimize(fun, knobs, k=K, rng=0, target=1e-6)
+    warm = szoht.minimize(fun, knobs, k=K, rng=0, target=1e-6, known=known(fun, points))
+    assert warm.support.tolist() == np.flatnonzero(PEAK).tolist()
+    assert warm.nfev <= cold.nfev - K
+
+
+def test_noisy_values_are_no_equations():
+    noise = np.random.default_rng(0)
+
+    def fun(x):
+        return quadratic(x) + 1e-3 * noise.normal()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warm = solve(fun, D, known(fun, signs(60)), max_queries=600)
+    assert not any("are known" in line for line in warm.explain)
+
+
+def test_the_path_over_k_uses_them_too():
+    warm = solve(quadratic, D, known(quadratic, signs(60)), k=None, max_queries=600)
+    assert any("known rows" in line for line in warm.explain)
+    assert set(np.flatnonzero(PEAK)) <= set(warm.support)
