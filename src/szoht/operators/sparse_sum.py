@@ -36,8 +36,8 @@ class SparseSum:
     Examples
     --------
     >>> import numpy as np
-    >>> SparseSum(2).prox(np.array([0.9, -0.6, 0.5, 0.2]), 1.0)
-    array([ 1.25, -0.25,  0.  ,  0.  ])
+    >>> SparseSum(2).prox(np.array([0.9, -3.0, 0.5, 0.2]), 1.0)
+    array([ 2.45, -1.45,  0.  ,  0.  ])
     """
 
     k: int

@@ -14,7 +14,7 @@ from szoht.algorithms.auto.descent import search_supports
 from szoht.algorithms.auto.finite_sums import assumed_noise
 from szoht.algorithms.auto.moves.base import Move
 from szoht.algorithms.auto.moves.extend import ExtendAndPrune
-from szoht.algorithms.auto.moves.model_exchange import ModelExchange
+from szoht.algorithms.auto.moves.model_exchange import ModelExchange, is_free
 from szoht.algorithms.auto.noise import estimate_noise
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.restricted.bfgs import Goal, minimize_on
@@ -109,9 +109,9 @@ def search_by_gradients(context: SearchContext, state: SearchState) -> Steps[Sea
     """Search over supports; the ending is set unless slopes have shown nothing."""
     if context.structure.waves:
         state = yield from _exchange(context, state)
-    else:
+    if not is_free(context.structure, state.point.z):
         state = yield from search_supports(context, state)
-        state = yield from _polish(context, state)
+    state = yield from _polish(context, state)
     context.gradients_at_points = False  # what follows compares values
     if context.gains <= 0 or math.isinf(context.effort):
         return state
@@ -126,7 +126,7 @@ def search_by_gradients(context: SearchContext, state: SearchState) -> Steps[Sea
 
 
 def _exchange(context: SearchContext, state: SearchState) -> Steps[SearchState]:
-    """Extend and prune, then exchange by a model of more and more coordinates, then polish."""
+    """Extend and prune, then exchange by a model of more and more coordinates."""
     state = replace(state, gain_share=context.policy.gain_share)
     move: Move = ExtendAndPrune()
     width = context.structure.size
@@ -145,7 +145,7 @@ def _exchange(context: SearchContext, state: SearchState) -> Steps[SearchState]:
                 break
             width = math.ceil(min(2 * width, width + left))
         move = ModelExchange(width)
-    return (yield from _polish(context, state))
+    return state
 
 
 def _polish(context: SearchContext, state: SearchState) -> Steps[SearchState]:

@@ -10,14 +10,26 @@ from szoht.algorithms.auto.records import Curvature, Steps
 from szoht.algorithms.auto.restricted.best_subset import Quadratic, best_subset
 from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_on
 from szoht.algorithms.auto.state import SearchState
+from szoht.algorithms.auto.structure import Structure
+from szoht.types import Vector
 
-__all__ = ["ModelExchange"]
+__all__ = ["ModelExchange", "is_free"]
 
 KEPT_PROMISE = 0.01
 """A point whose gain is within this share of what the model promised needs no further solve."""
 
 RESTARTS = 30
 """Perturbed supports from which the model is searched again; they cost no query."""
+
+
+def is_free(structure: Structure, z: Vector) -> bool:
+    """Tell whether a model without bounds is right: atoms are coordinates, and none is at one."""
+    if not structure.waves:
+        return False
+    free = structure.free
+    one_sided = (structure.low[free] == 0) | (structure.high[free] == 0)
+    at_bound = (z != 0) & ((z <= structure.low) | (z >= structure.high))
+    return not (one_sided.any() or at_bound.any())
 
 
 @dataclass(frozen=True)
@@ -34,7 +46,9 @@ class ModelExchange:
         """Return the solution on the best support of the model, or the incumbent."""
         structure, incumbent = context.structure, Solution(state.point, state.curvature)
         support = structure.active(state.point.z)
-        among = np.union1d(support, state.steepest(context, self.width))
+        room = structure.size - structure.count(support)
+        filled = np.union1d(support, state.steepest(context, room)) if room > 0 else support
+        among = np.union1d(filled, state.steepest(context, self.width))
         if not (yield from ensure_columns(context, state.point, among)):
             return incumbent
         slopes = yield from context.gradient_at(state.point)
@@ -44,9 +58,9 @@ class ModelExchange:
         model = Quadratic.around(
             state.point.z[among], slopes[among], context.columns.block(among), kept
         )
-        start = np.searchsorted(among, support)
+        start = np.searchsorted(among, filled)
         chosen, gain = best_subset(model, start, restarts=RESTARTS, generator=context.generator())
-        if np.array_equal(chosen, start):
+        if np.array_equal(among[chosen], support):
             return incumbent
         promised = state.point.value - gain - model(state.point.z[among])
         z, inverse, _ = model.minimum(chosen)
