@@ -26,7 +26,6 @@ CLUSTERS = {"dask_client": "test_dask", "ray_cluster": "test_ray"}
 
 UNTRACED = (
     "tests/algorithms/auto/test_endings.py",
-    "tests/algorithms/auto/test_structures.py",
     "tests/conformance/test_conformance.py",
     "tests/core/test_distributions.py",
     "tests/estimators/test_sphere.py",

@@ -36,6 +36,9 @@ from szoht.result import Progress as Progress
 from szoht.result import Result as Result
 from szoht.result import Status as Status
 from szoht.run.ask_tell import AskTell as AskTell
+from szoht.run.least_squares import LeastSquaresAskTell as LeastSquaresAskTell
+from szoht.run.least_squares import least_squares as least_squares
+from szoht.run.least_squares_result import LeastSquaresResult as LeastSquaresResult
 from szoht.run.minimize import maximize as maximize
 from szoht.run.minimize import minimize as minimize
 from szoht.run.resume import resume as resume

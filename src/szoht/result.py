@@ -231,6 +231,8 @@ class Result:
         The integer that repeats this run when passed as ``rng``.
     run
         The name of the run in its store, if it has one.
+    fit
+        The `LeastSquaresResult` of a run of `least_squares` that was resumed.
     """
 
     x: Vector
@@ -257,6 +259,7 @@ class Result:
     variables: Variables | None = None
     maximize: bool = False
     effects: Mapping[int, Effect] = field(default_factory=dict, repr=False)
+    fit: Any = field(default=None, repr=False)
 
     @cached_property
     def support(self) -> Indices:

@@ -30,7 +30,10 @@ Steps: TypeAlias = Generator[Plan, Sequence[Answer], T]
 
 @dataclass(kw_only=True)
 class SolverContext:
-    """The state of a generator: iterate, best feasible point, what it did and why."""
+    """The state of a generator: iterate, best feasible point, what it did and why.
+
+    ``details`` is whatever else an algorithm can tell about its answer.
+    """
 
     seed: int
     x: Vector
@@ -46,6 +49,7 @@ class SolverContext:
     knee: int | None = None
     ending: Ending | None = None
     evidence: Evidence | None = None
+    details: object = None
 
     def key(self) -> Key:
         """Return a key that was not used before."""

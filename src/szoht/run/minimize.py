@@ -4,13 +4,14 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
 from contextlib import ExitStack
-from typing import Any, ParamSpec
+from typing import Any, Literal, ParamSpec
 
 import numpy as np
 
 from szoht.core.algorithm import Algorithm
 from szoht.core.objective import Call, Gradient, HasValue, Objective, as_objective
 from szoht.core.operator import Operator
+from szoht.core.validation import check_choice
 from szoht.core.variable_columns import Named
 from szoht.errors import ParameterError
 from szoht.evaluation.executors.base import Executor
@@ -20,10 +21,12 @@ from szoht.result import Result
 from szoht.run.always import Always
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
+from szoht.run.components import as_components
 from szoht.run.config import RunConfig
 from szoht.run.known import Known
 from szoht.run.loop import drive, evaluating
 from szoht.run.mapped import XForm, check_x_as, map_objective
+from szoht.run.primed_oracle import PrimedOracle
 from szoht.run.problem import Bounds, Start, VariableOptions
 from szoht.stopping import Rule
 from szoht.store import StoreLike, open_store
@@ -63,6 +66,7 @@ def minimize(
     along: Call | None = None,
     args: tuple[Any, ...] = (),
     x_as: XForm = "array",
+    returns: Literal["value", "components"] = "value",
     on_error: OnError | None = None,
     chunk_size: int | None = None,
     workers: int | None = None,
@@ -142,6 +146,10 @@ def minimize(
         Passed to ``fun``, ``gradient`` and ``along`` after their own arguments.
     x_as : {"array", "series", "dict"}
         What ``fun`` is given: an array, or numbers by name, as a pandas Series or a dict.
+    returns : {"value", "components"}
+        What ``fun`` returns: its value, or an array of components >= 0, such as squared errors or
+        the losses of single samples, whose mean is minimized. All of them are learned from, by
+        Gauss-Newton as in `least_squares`, with the default method and sets that count.
     on_error : {"stop", "skip", "raise"}, optional
         When f raises or returns something else than a finite real number: end the run with a
         status and the best point so far; skip the point and count it; or raise. By default such
@@ -220,14 +228,40 @@ def minimize(
         retries=retries,
         min_fraction=min_fraction,
     )
+    variable_options = VariableOptions(
+        reference=reference, bounds=bounds, unit=unit, integer=integer, names=names
+    )
+    first = None
+    if check_choice("returns", returns, ("value", "components")) == "components":
+        others = {
+            "method": "" if method == "auto" else method,
+            "options": options,
+            "maximize": maximize,
+            "known": known,
+            "gradient": gradient,
+            "jac": jac,
+            "along": along,
+            "always": always,
+            "k": k if isinstance(k, str) else None,
+            "stochastic": objective.stochastic,
+        }
+        method, objective, first = as_components(
+            objective,
+            x0,
+            k=None if isinstance(k, str) else k,
+            constraint=constraint,
+            variable_options=variable_options,
+            x_as=x_as,
+            max_queries=max_queries,
+            others=others,
+        )
+        k = constraint = None
     config = RunConfig.of(
         x0,
         k=k,
         constraint=constraint,
         always=always,
-        variable_options=VariableOptions(
-            reference=reference, bounds=bounds, unit=unit, integer=integer, names=names
-        ),
+        variable_options=variable_options,
         maximize=maximize,
         x_as=x_as,
         method=method,
@@ -248,6 +282,8 @@ def minimize(
     )
     objective = map_objective(objective, config.variables, x_as=x_as)
     oracle = Oracle(objective=objective, on_error=on_error, chunk_size=chunk_size)
+    if first is not None:
+        oracle = PrimedOracle(**vars(oracle), first=first)
     callbacks, displays = prepare_callbacks(callback, progress=progress)
     run = AskTell.from_config(config, callback=callbacks, monitor=monitor)
     check_capabilities(objective, run.algorithm, run.solver_plan())

@@ -3,8 +3,10 @@
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
+from dataclasses import replace
 from typing import Any
 
+from szoht.algorithms.calibration import Calibration
 from szoht.core.algorithm import Algorithm
 from szoht.core.objective import Call, Gradient, HasValue, Objective, as_objective
 from szoht.errors import ParameterError, RunMismatchError, StartWarning
@@ -16,8 +18,10 @@ from szoht.result import Result
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.config import RunConfig
+from szoht.run.least_squares_result import as_least_squares
 from szoht.run.loop import drive, evaluating
 from szoht.run.mapped import map_objective
+from szoht.run.outputs import OutputForm, with_outputs
 from szoht.stopping import Rule
 from szoht.store import RunSpec, StoredRun, StoreLike, open_store
 from szoht.store.fingerprint import fingerprint, load_function
@@ -78,7 +82,8 @@ def resume(
     Returns
     -------
     Result
-        A finished run gives its result without evaluating anything.
+        A finished run gives its result without evaluating anything. For a run of
+        `least_squares`, ``fun`` is the cost, and ``fit`` what `least_squares` returns.
 
     Examples
     --------
@@ -119,6 +124,8 @@ def resume(
         function = _function(fun, spec)
         spec.check_function(fingerprint(function, args))
         objective = _objective(function, spec, gradient=gradient, along=along, args=args)
+        if isinstance(spec.method, Calibration):
+            objective = with_outputs(objective, OutputForm.stored(spec.method))
         objective = map_objective(objective, spec.variables, x_as=spec.x_as)
         _check_limits(limits, stored)
         stored.change_limits(spec.with_limits(limits))
@@ -134,7 +141,10 @@ def resume(
         check_offered(objective, rebuilt.algorithm)
         oracle = Oracle(objective=objective, on_error=rebuilt.on_error, chunk_size=spec.chunk_size)
         with evaluating(rebuilt, oracle, workers_config, displays) as ready:
-            return drive(rebuilt, ready, stored)
+            result = drive(rebuilt, ready, stored)
+        if isinstance(rebuilt.algorithm, Calibration) and not rebuilt.algorithm.components:
+            return replace(result, fit=as_least_squares(rebuilt, result))
+        return result
 
 
 def _check_limits(limits: Mapping[str, float | None], stored: StoredRun) -> None:

@@ -69,7 +69,8 @@ class SolverRun:
         self._clock = Clock()
         self._counts = self._notified = Counts()
         self._failure: Failure | None = None
-        self._effects = ChangeEffects(config.variables)
+        takes_outputs = "n_outputs" in self.algorithm.requires  # its result has its own effects
+        self._effects = ChangeEffects(None if takes_outputs else config.variables)
         self._status = Status.RUNNING
         self._final_measurement_status: Status | None = None
         self._rounding = RoundingCheck()

@@ -22,6 +22,7 @@ PATHS: Mapping[str, Mapping[str, str]] = {
         "auto": "szoht.algorithms.auto.solver:Auto",
         "auto_integer": "szoht.algorithms.auto.integers:AutoInteger",
         "auto_path": "szoht.algorithms.auto.path:AutoPath",
+        "calibration": "szoht.algorithms.calibration.solver:Calibration",
         "composite": "szoht.algorithms.composite:Composite",
         "corner_search": "szoht.algorithms.vertex.corner_search:CornerSearch",
         "sparse_rs": "szoht.algorithms.vertex.sparse_rs:SparseRS",

@@ -12,6 +12,7 @@ import numpy as np
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.descent import search_supports
 from szoht.algorithms.auto.finite_sums import assumed_noise
+from szoht.algorithms.auto.known import check_start
 from szoht.algorithms.auto.moves.base import Move
 from szoht.algorithms.auto.moves.extend import ExtendAndPrune
 from szoht.algorithms.auto.moves.model_exchange import ModelExchange, is_free
@@ -57,6 +58,7 @@ def judge_start(
         noise = assumed_noise(context, start)
     else:
         noise = yield from estimate_noise(context, start)
+    check_start(context, start, noise)
     if checked:
         _warn(context, noise)
     return (yield from find_units(context, start, noise))

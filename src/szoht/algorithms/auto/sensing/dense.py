@@ -11,7 +11,6 @@ from szoht.algorithms.auto.moves.line_probe import line_probe
 from szoht.algorithms.auto.records import Confidence, NoiseModel, Slopes, Steps
 from szoht.algorithms.auto.sensing.axis_slopes import axis_slopes
 from szoht.algorithms.auto.sensing.round import (
-    SOLVED_PER_ROW,
     Gradient,
     MatchedFilter,
     SensingMemory,
@@ -43,9 +42,9 @@ def sense_axes(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]:
     if not context.gradients:  # steps are cheap there, and better
         yield from line_probe(context, point, values)
     candidates = context.structure.head(values, 2 * context.structure.size, sensing.support)
-    if sensing.recalled:  # more than rounding, which is all that a measured slope of zero shows
-        steep = np.abs(values) > NEGLIGIBLE * np.abs(values).max(initial=0.0)
-        candidates = np.intersect1d(candidates, context.structure.whole(np.flatnonzero(steep)))
+    if sensing.recalled:
+        steep = np.flatnonzero(np.abs(values) > NEGLIGIBLE * np.abs(values).max(initial=0.0))
+        candidates = candidates[np.isin(candidates, context.structure.whole(steep))]
     context.explain(f"{sensing.cost} queries: slopes along all {free.size} axes.")
     outside = context.structure.promise(values)
     outside[sensing.support] = 0.0
@@ -75,8 +74,8 @@ def _completed(sensing: SensingRound, values: Vector) -> Steps[None]:
         seen = np.zeros(unknown.size)
     seen[np.isin(unknown, sensing.support)] = np.inf
     order = np.argsort(seen, kind="stable")
-    solved = int(SOLVED_PER_ROW * measured.size)
-    rest, axes = (unknown[np.sort(part)] for part in np.split(order, [solved]))
+    # fewer unknowns than equations, which are then well posed
+    rest, axes = (unknown[np.sort(part)] for part in np.split(order, [int(0.8 * measured.size)]))
     values[axes] = yield from axis_slopes(context, point, axes, sensing.noise)
     if not rest.size:
         return

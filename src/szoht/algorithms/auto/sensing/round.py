@@ -17,7 +17,6 @@ from szoht.estimators.sensing import (
 from szoht.types import Indices, Vector
 
 __all__ = [
-    "SOLVED_PER_ROW",
     "Gradient",
     "MatchedFilter",
     "SensingMemory",
@@ -29,10 +28,6 @@ __all__ = [
 ]
 
 ROUNDING = float(np.finfo(np.float64).eps)
-
-SOLVED_PER_ROW = 0.8
-"""Slopes that are worked out of each row: fewer than there are equations, which are then well
-posed."""
 
 
 class Gradient(enum.Enum):
@@ -116,12 +111,10 @@ class SensingRound:
 
     @property
     def unknown_axes(self) -> int:
-        """How many axes would have to be measured for all slopes, if much less than all."""
+        """How many axes must be measured to know all slopes; all unless most are known."""
         n = int(self.free.size)
-        if self.known is None:
-            return n
-        left = n - self.known.axes.size - int(SOLVED_PER_ROW * self.known.rows.size)
-        return max(left, 0) if left <= n // 2 else n
+        left = n if self.known is None else n - self.known.axes.size
+        return left if left <= n // 2 else n
 
     @property
     def known_rows(self) -> Measurements:

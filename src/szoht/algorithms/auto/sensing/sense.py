@@ -80,7 +80,7 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
         return flat_slopes(sensing)
     enough = policy.rows_most * sensing.look
     found = None
-    if sensing.structure.waves and sensing.known_rows.size < enough:
+    if sensing.structure.waves:
         found = yield from sense_by_prony(sensing)
     sensing.join_known()
     if found is None and sensing.measured.size < enough:

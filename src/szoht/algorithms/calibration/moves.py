@@ -1,0 +1,268 @@
+"""After sensing: choose a support, move, learn, probe again where predictions failed, end."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from szoht.algorithms.calibration.excursions import follow
+from szoht.algorithms.calibration.resensing import Resensing
+from szoht.algorithms.calibration.search import CalibrationSearch, SavedCenter
+from szoht.algorithms.calibration.sensing import ProbeFits
+from szoht.algorithms.calibration.supports import Support, SupportCandidate
+from szoht.algorithms.generator import Steps
+from szoht.core.algorithm import Ending
+from szoht.types import Vector
+
+__all__ = ["improve", "measure_answer"]
+
+GAUSS_NEWTON, SWAP = "Gauss-Newton", "swap"
+
+
+@dataclass
+class Attempts:
+    """What was tried since the last gain."""
+
+    contradictions: int = 0
+    stalls: int = 0
+    refined: bool = False
+    hopeful: bool = False
+    best: SavedCenter | None = None
+    restarts: int = 0
+    tabu: set[Support] = field(default_factory=set)
+    ended: set[Support] = field(default_factory=set)
+    explored: set[Support] = field(default_factory=set)
+
+
+def improve(search: CalibrationSearch, fits: ProbeFits) -> Steps[Ending]:
+    """Move from support to support until nothing is promised any more; return why it ends."""
+    state = Attempts()
+    search.damping = search.policy.damping_start
+    while True:
+        ending = yield from _descend(search, state)
+        if state.best is None or search.misfit < search.misfit_of(state.best.residuals):
+            state.best = search.save()
+        if search.is_explained or state.restarts >= search.policy.restarts:
+            search.restore(state.best)
+            return ending
+        yield from _restart(search, fits, state)
+
+
+def _restart(search: CalibrationSearch, fits: ProbeFits, state: Attempts) -> Steps[None]:
+    """Begin again at the start, with more probes, other supports and more caution."""
+    state.restarts += 1
+    state.ended.add(tuple(np.flatnonzero(search.center[search.known.columns]).tolist()))
+    search.return_to_start()
+    search.explain(f"restart {state.restarts} from the start, with more probes.")
+    yield from fits.add()
+    search.damping = search.policy.damping_start * search.policy.damping_factor**state.restarts
+    state.stalls, state.contradictions, state.refined = 0, 0, False
+    state.tabu = set(state.ended)
+    state.explored.clear()
+
+
+def _descend(search: CalibrationSearch, state: Attempts) -> Steps[Ending]:
+    """Move until nothing is promised, whatever is tried."""
+    policy, resensing = search.policy, Resensing(search)
+    while True:
+        model = search.model()
+        own = model.on_current_support()
+        if search.is_explained:  # another support would fit the errors
+            if not (yield from _refine(search, own, state)):
+                return Ending.CONVERGED
+            continue
+        others = model.search(search.k, policy.alternatives, state.tabu)
+        best, kind = _choose(own, others, policy.stay)
+        if best is None or best.misfit > policy.promise * search.misfit:
+            if (yield from _refine(search, own, state)):
+                continue
+            ending = yield from _stall(search, resensing, state, others)
+            if ending is not None:
+                return ending
+            continue
+        yield from _move(search, best, kind, state)
+        if state.contradictions >= policy.contradictions:
+            search.explain(f"predictions failed at misfit {search.misfit:.4g}: probed again.")
+            yield from _probe_again(search, others)
+            state.contradictions = 0
+
+
+def _refine(
+    search: CalibrationSearch, own: SupportCandidate | None, state: Attempts
+) -> Steps[bool]:
+    """Move on the support for a small gain, if it is more than noise; tell whether it was tried."""
+    if own is None or state.refined:
+        return False
+    least = max(search.policy.gain * search.misfit, search.k * search.noise**2)
+    if own.misfit >= search.misfit - least:
+        return False
+    before = search.misfit
+    yield from _move(search, own, GAUSS_NEWTON, state)
+    state.refined = search.misfit > before - search.policy.gain * before
+    return True
+
+
+def _choose(
+    own: SupportCandidate | None, others: list[SupportCandidate], stay: float
+) -> tuple[SupportCandidate | None, str]:
+    """Return what is expected to be best, staying on the support unless another is much better."""
+    if own is not None and (not others or own.misfit < stay * others[0].misfit):
+        return own, GAUSS_NEWTON
+    return (others[0], SWAP) if others else (None, "")
+
+
+def _move(
+    search: CalibrationSearch, candidate: SupportCandidate, kind: str, state: Attempts
+) -> Steps[bool]:
+    """Simulate a candidate and learn from it; make it the center if it is better."""
+    policy, before = search.policy, search.misfit
+    point = search.point_of(candidate)
+    if np.array_equal(point, search.center):
+        state.tabu.add(candidate.support)
+        state.refined = True
+        state.contradictions += 1
+        return False
+    (residuals,) = yield from search.simulate([point])
+    misfit = search.misfit_of(residuals)
+    bias = search.noise_misfit - search.m * search.center_variance
+    ratio = (before - misfit + bias) / max(before - candidate.misfit, 1e-300)
+    search.explain(f"{kind}: misfit {misfit:.4g}, expected {candidate.misfit:.4g}.")
+    if search.is_better(misfit):
+        search.move_to(point, residuals)
+        if ratio > policy.good_prediction:
+            search.damping = max(search.damping / policy.damping_factor, policy.damping_floor)
+        state.contradictions = 0 if ratio > policy.fair_prediction else state.contradictions + 1
+        state.tabu.clear()
+        if search.misfit < (1 - policy.gain) * before:
+            state.stalls, state.refined = 0, False
+        return True
+    if math.isfinite(misfit):
+        search.learn_from_move(point, residuals)
+    if kind == GAUSS_NEWTON:
+        search.damping *= policy.damping_factor
+    else:
+        state.tabu.add(candidate.support)
+    state.contradictions += 1
+    return False
+
+
+def _stall(
+    search: CalibrationSearch, resensing: Resensing, state: Attempts, others: list[SupportCandidate]
+) -> Steps[Ending | None]:
+    """Nothing is promised: probe again, follow other supports, sense again; None to go on."""
+    if state.stalls == 0 and search.next_weighting():
+        search.explain("residuals are weighted by the loss from here on.")
+        return None
+    if state.stalls >= 3 * search.policy.stalled_rounds:
+        known = resensing.is_known and not state.hopeful
+        return Ending.CONVERGED if known else Ending.EXHAUSTED
+    state.stalls += 1
+    if state.stalls % 3 == 1:
+        search.explain(f"nothing is promised at misfit {search.misfit:.4g}: probed again.")
+        yield from _probe_again(search, others)
+    elif state.stalls % 3 == 2:  # noqa: PLR2004
+        yield from _follow_others(search, state)
+    else:
+        search.explain(f"nothing is promised at misfit {search.misfit:.4g}: sensed again.")
+        yield from resensing.add()
+        search.damping = search.policy.damping_start
+        state.tabu.clear()
+        state.explored.clear()
+        state.refined = False
+    return None
+
+
+def _follow_others(search: CalibrationSearch, state: Attempts) -> Steps[None]:
+    """Follow other supports by Gauss-Newton, each from the best point, until one is better."""
+    state.hopeful = False
+    for _ in range(search.policy.excursions):
+        candidate = _next_other(search, state)
+        if candidate is None:
+            return
+        state.hopeful = True
+        if (yield from follow(search, candidate)):
+            state.stalls, state.refined = 0, False
+            state.tabu.clear()
+            state.explored.clear()
+            return
+
+
+def _next_other(search: CalibrationSearch, state: Attempts) -> SupportCandidate | None:
+    """Return the best other support if the mean Jacobian is right, of those not followed yet."""
+    policy = search.policy
+    model = search.model(damping=policy.optimistic_damping, optimistic=True)
+    state.explored.add(tuple(np.flatnonzero(model.center).tolist()))
+    found = model.search(search.k, 1, state.explored)
+    if not found or found[0].misfit >= search.misfit:
+        return None
+    state.explored.add(found[0].support)
+    return found[0]
+
+
+def _probe_again(search: CalibrationSearch, others: list[SupportCandidate]) -> Steps[None]:
+    """Probe along what is unknown about the variables that the best candidates would move.
+
+    How a probe changes the covariance does not depend on its outcome, so all go into one plan.
+    """
+    known, columns = search.known, search.known.columns
+    weight = np.zeros(columns.size)
+    center = search.center[columns]
+    for other in others:
+        trust = math.sqrt(min(1.0, search.misfit / max(other.misfit, 1e-300)))
+        weight += (other.values - center) ** 2 * trust
+    weight[center != 0] += 1e-4 + 0.1 * weight.max(initial=0.0)
+    if not weight.any():
+        weight[:] = 1.0
+    weight = np.sqrt(weight / weight.max())
+    steps: list[Vector] = []
+    for _ in range(search.affordable(search.k)):
+        _, vectors = np.linalg.eigh(known.covariance * np.outer(weight, weight))
+        direction = vectors[:, -1] * weight
+        step = _as_step(search, direction)
+        if not step.any():
+            break
+        steps.append(step)
+        error = known.probe_error(step, search.noise_misfit, search.policy)
+        known = known.updated(step, known.response(step), error)
+    yield from _probe_along(search, steps)
+
+
+def _as_step(search: CalibrationSearch, direction: Vector) -> Vector:
+    """Return a direction as a step within bounds, as long as probes or as noise demands."""
+    policy, known = search.policy, search.known
+    step = np.zeros(search.domain.d)
+    step[known.columns] = direction / max(float(np.abs(direction).max(initial=0.0)), 1e-300)
+    length = search.length
+    if search.noise > 0:
+        # of few variables, outputs respond less than to a probe of all of them
+        response = math.sqrt(float((known.response(step) ** 2).sum()) + known.variance(step))
+        needed = policy.response_to_noise * math.sqrt(search.noise_misfit) / max(response, 1e-300)
+        length = max(length, min(needed, policy.longest_few))
+    return search.domain.within(search.center, length * step)
+
+
+def measure_answer(search: CalibrationSearch) -> Steps[None]:
+    """Measure the Jacobian at the answer, variable by variable, and move once more.
+
+    Errors and intervals are computed from it.
+    """
+    support = np.flatnonzero(search.center)
+    if not support.size or search.left < support.size + 1:
+        return
+    steps = []
+    for variable in support.tolist():
+        direction = (search.known.columns == variable).astype(np.float64)
+        steps.append(_as_step(search, direction))
+    yield from _probe_along(search, [step for step in steps if step.any()])
+    model = search.model(damping=search.policy.damping_floor, optimistic=True)
+    own = model.on_current_support()
+    if own is not None and own.misfit < search.misfit and search.answer is None:
+        yield from _move(search, own, GAUSS_NEWTON, Attempts())
+
+
+def _probe_along(search: CalibrationSearch, steps: list[Vector]) -> Steps[None]:
+    if not steps:
+        return
+    rows = yield from search.simulate([search.center + step for step in steps])
+    for step, residuals in zip(steps, rows, strict=True):
+        search.learn_from_probe(step, residuals)

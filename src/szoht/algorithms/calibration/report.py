@@ -1,0 +1,168 @@
+"""What a calibration tells besides its answer: errors, other supports, what would decide."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import chdtri, ndtri, stdtrit
+
+from szoht.algorithms.calibration.residuals import loss_weights
+from szoht.algorithms.calibration.search import CalibrationSearch, Visit
+from szoht.types import Indices, Vector
+
+__all__ = ["FitReport", "OtherSupport", "describe_fit"]
+
+ALTERNATIVES_SEARCHED = 60
+ALTERNATIVES_LISTED = 10
+NEAR_ZERO = 1e-300
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OtherSupport:
+    """Another support whose expected misfit is within the noise, as a point z.
+
+    ``output`` is the one in which it is expected to differ most from the answer, by
+    ``difference`` residuals; ``model_error`` is the standard deviation of all residuals together
+    that comes from what is not known about the Jacobian.
+    """
+
+    z: Vector
+    misfit: float
+    model_error: float
+    output: int
+    difference: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FitReport:
+    """The answer in the solver's numbers z, and what is known about it.
+
+    ``jacobian`` is that of the residuals with respect to z, at the support only. ``level`` is the
+    probability of intervals and of the list of other supports.
+    """
+
+    search: CalibrationSearch
+    visit: Visit
+    level: float
+
+    @property
+    def has_sigma(self) -> bool:
+        """Whether the standard deviations of the measurements are known."""
+        return self.search.has_sigma
+
+    @cached_property
+    def residuals(self) -> Vector:
+        """The residuals at the answer, NaN where outputs are missing."""
+        return self.visit.residuals
+
+    @cached_property
+    def support(self) -> Indices:
+        """Which variables are changed."""
+        return np.flatnonzero(self.visit.point)
+
+    @cached_property
+    def jacobian(self) -> Vector:
+        """Derivatives of the residuals by z at the support, (m, number of changes)."""
+        search, posterior = self.search, self.search.posterior
+        jacobian = np.zeros((self.residuals.size, self.support.size))
+        if posterior is not None:
+            places = {int(column): i for i, column in enumerate(posterior.columns)}
+            for j, variable in enumerate(self.support.tolist()):
+                if variable in places:
+                    jacobian[:, j] = posterior.mean[:, places[variable]]
+        return np.asarray(jacobian / search.domain.unit[self.support])
+
+    @cached_property
+    def _weighted(self) -> Vector:
+        """The Jacobian with rows weighted by the loss, without missing outputs."""
+        search = self.search
+        weights = loss_weights(search.filled(self.residuals), search.loss, search.f_scale)
+        weights = np.where(np.isfinite(self.residuals), weights, 0.0)
+        return np.asarray(np.sqrt(weights)[:, np.newaxis] * self.jacobian)
+
+    @cached_property
+    def freedom(self) -> int:
+        """Outputs minus changed variables, at least one."""
+        return max(int(np.isfinite(self.residuals).sum()) - self.support.size, 1)
+
+    @cached_property
+    def variance(self) -> float:
+        """The variance of one residual: one if sigma is right, more if the misfit says so."""
+        found = 2 * self.search.cost_of(self.residuals) / self.freedom
+        least = 1.0 if self.has_sigma else 0.0
+        return max(found, self.search.noise**2, least)
+
+    @cached_property
+    def covariance(self) -> Vector:
+        """The covariance of z at the support."""
+        normal = self._weighted.T @ self._weighted
+        scale = np.sqrt(np.maximum(normal.diagonal(), NEAR_ZERO))
+        inverse = np.linalg.pinv(normal / np.outer(scale, scale), hermitian=True)
+        return np.asarray(self.variance * inverse / np.outer(scale, scale))
+
+    @cached_property
+    def quantile(self) -> float:
+        """How many standard errors an interval extends to either side."""
+        p = 0.5 + 0.5 * self.level
+        inflated = self.variance > 1.0 or not self.has_sigma
+        return float(stdtrit(self.freedom, p) if inflated else ndtri(p))
+
+    @cached_property
+    def condition(self) -> float:
+        """The condition number of the normal matrix, its columns scaled to length one."""
+        if not self.support.size:
+            return 1.0
+        lengths = np.sqrt((self._weighted**2).sum(axis=0))
+        if not lengths.all():
+            return float("inf")
+        sizes = np.linalg.svd(self._weighted / lengths, compute_uv=False)
+        return float((sizes[0] / max(sizes[-1], NEAR_ZERO)) ** 2)
+
+    def cost_without(self, variable: int) -> float:
+        """Return the expected cost with one variable put back."""
+        (place,) = np.flatnonzero(self.support == variable)
+        z = self.visit.point * self.search.domain.unit
+        expected = self.residuals - self.jacobian[:, place] * z[variable]
+        return self.search.cost_of(expected)
+
+    @cached_property
+    def others(self) -> tuple[OtherSupport, ...]:
+        """Other supports that are expected to explain the outputs as well, within the noise."""
+        search = self.search
+        if search.posterior is None:
+            return ()
+        if not np.array_equal(np.flatnonzero(search.center), self.support):
+            return ()  # the posterior is that of another support
+        model = search.model(damping=0.0, optimistic=True)
+        limit = search.misfit + self.variance * float(
+            chdtri(max(self.support.size, 1), 1 - self.level)
+        )
+        found = []
+        for candidate in model.search(search.k, ALTERNATIVES_SEARCHED):
+            point = search.point_of(candidate)
+            same = np.array_equal(np.flatnonzero(point), self.support)
+            if same or candidate.misfit > limit or not point.any():
+                continue
+            step = point - search.center
+            change = search.posterior.response(step)
+            output = int(np.argmax(np.abs(change)))
+            found.append(
+                OtherSupport(
+                    z=search.domain.to_z(point),
+                    misfit=candidate.misfit,
+                    model_error=float(np.sqrt(search.posterior.variance(step))),
+                    output=output,
+                    difference=float(change[output]),
+                )
+            )
+        return tuple(found[:ALTERNATIVES_LISTED])
+
+
+def describe_fit(search: CalibrationSearch, level: float) -> FitReport | None:
+    """Return what is known about the best point so far; None if there is none."""
+    if not search.visits:
+        return None
+    best = search.answer
+    if best is None:
+        best = min(search.visits, key=lambda visit: search.cost_of(visit.residuals))
+    return FitReport(search=search, visit=best, level=level)

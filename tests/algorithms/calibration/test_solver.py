@@ -1,0 +1,227 @@
+"""The calibration solver: supports found, bounds kept, noise, missing outputs, honest ends."""
+
+import numpy as np
+import pytest
+
+import szoht
+from algorithms.calibration.problems import Simulator
+from szoht import Status, Variables, least_squares
+
+
+def solve(simulator, x0=None, **options):
+    start = np.zeros(simulator.truth.size) if x0 is None else x0
+    options = {"k": 3, "observed": simulator.observed, "rng": 0, "max_queries": 150} | options
+    return least_squares(simulator, start, **options)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_support_and_its_values_are_found(seed):
+    simulator = Simulator(seed=seed)
+    result = solve(simulator)
+    np.testing.assert_array_equal(result.support, simulator.support)
+    np.testing.assert_allclose(result.x, simulator.truth, atol=1e-5)
+    assert result.status is Status.CONVERGED
+    assert result.success
+    assert result.nfev == len(simulator.calls) < 60
+
+
+def test_a_thousand_variables_take_few_simulations():
+    simulator = Simulator(d=1000, m=20, n=5, noise=0.01)
+    result = solve(simulator)
+    np.testing.assert_array_equal(result.support, simulator.support)
+    assert result.nfev <= 40
+    assert result.status is Status.CONVERGED
+
+
+def test_sigma_says_when_the_measurements_are_explained():
+    simulator = Simulator()
+    errors = np.random.default_rng(7).standard_normal(simulator.observed.size)
+    result = solve(simulator, observed=simulator.observed + 0.05 * errors, sigma=0.05)
+    assert result.status is Status.CONVERGED
+    assert 2 * result.cost < 25
+    np.testing.assert_array_equal(result.support, simulator.support)
+
+
+@pytest.mark.parametrize("where", ["low", "high"])
+def test_no_point_leaves_the_bounds_where_the_start_is_at_one(where):
+    simulator = Simulator()
+    simulator.truth = np.abs(simulator.truth) * (1 if where == "low" else -1)
+    bounds = (0.0, 1.2) if where == "low" else (-1.2, 0.0)
+    result = solve(simulator, bounds=bounds)
+    points = np.array(simulator.calls)
+    assert (points >= bounds[0]).all()
+    assert (points <= bounds[1]).all()
+    np.testing.assert_array_equal(result.support, simulator.support)
+
+
+def test_changes_are_counted_from_the_nominal_values():
+    simulator = Simulator()
+    nominal = np.linspace(1, 2, simulator.truth.size)
+    observed = simulator.observed
+    result = least_squares(
+        lambda x: simulator(x - nominal), nominal, k=3, observed=observed, unit=1.0, rng=0
+    )
+    np.testing.assert_array_equal(result.support, simulator.support)
+    np.testing.assert_allclose(result.x, nominal + simulator.truth, atol=1e-4)
+
+
+def test_another_start_may_have_changes_already():
+    simulator = Simulator()
+    start = np.zeros(simulator.truth.size)
+    start[simulator.columns[0]] = 0.3
+    result = solve(simulator, Variables(np.zeros(start.size), unit=1.0, start=start))
+    np.testing.assert_array_equal(result.support, simulator.support)
+
+
+def test_integers_stay_integers():
+    simulator = Simulator()
+    simulator.truth[simulator.support] = [2.0, -3.0, 1.0]
+    scale, points = 0.2, []
+
+    def scaled(x):
+        points.append(x)
+        return simulator(scale * x)
+
+    result = least_squares(
+        scaled,
+        np.zeros(simulator.truth.size),
+        k=3,
+        observed=simulator.outputs(scale * simulator.truth),
+        bounds=(-5, 5),
+        integer=True,
+        rng=0,
+    )
+    np.testing.assert_array_equal(points, np.rint(points))
+    np.testing.assert_array_equal(result.x, simulator.truth)
+
+
+def test_outputs_that_are_missing_in_part():
+    simulator = Simulator(m=20)
+    holes = np.random.default_rng(5)
+
+    def partly(x):
+        return np.where(holes.random(20) < 0.1, np.nan, simulator(x))
+
+    observed = simulator.observed
+    observed[3] = np.nan
+    result = least_squares(
+        partly, np.zeros(60), k=3, observed=observed, rng=0, max_queries=150, sigma=0.01
+    )
+    np.testing.assert_array_equal(result.support, simulator.support)
+    assert np.isnan(result.fun[3])
+
+
+def test_an_output_is_not_lost_for_gain():
+    """An output that vanishes counts as at the start, not as if it were perfect."""
+
+    def fun(x):
+        return np.array([1.0 if x[0] < 0.5 else np.nan, 0.5 - x[1], 0.1 * x[2]])
+
+    result = least_squares(fun, np.zeros(6), k=2, rng=0, max_queries=60)
+    assert result.cost >= 0.5
+    assert result.x[1] == pytest.approx(0.5, abs=1e-3)
+
+
+def test_simulations_may_fail():
+    simulator = Simulator()
+
+    def fragile(x):
+        if np.abs(x).sum() > 2.6 and np.count_nonzero(x) > 3:
+            raise RuntimeError("no convergence")
+        return simulator(x)
+
+    result = least_squares(
+        fragile,
+        np.zeros(60),
+        k=3,
+        observed=simulator.observed,
+        rng=0,
+        max_queries=150,
+        on_error="skip",
+    )
+    assert result.counts.failures > 0
+    np.testing.assert_array_equal(result.support, simulator.support)
+
+
+def test_where_most_simulations_fail_the_run_says_so():
+    def fun(x):
+        return np.full(4, np.nan) if x.any() else np.ones(4)
+
+    result = least_squares(fun, np.zeros(10), k=2, rng=0, max_queries=60, on_error="skip")
+    assert result.status is Status.MOSTLY_FAILED
+    assert not result.success
+    assert not result.x.any()
+
+
+def test_outputs_that_never_change_are_an_error():
+    result = least_squares(lambda x: np.ones(4), np.zeros(10), k=2, rng=0, max_queries=60)
+    assert result.status is Status.FAILED
+    assert "none of the 4 outputs changed" in result.message
+    assert result.cost == 2.0
+    assert result.counts.queries < 20
+
+
+def test_a_start_that_explains_the_measurements_stays():
+    simulator = Simulator()
+    start = np.zeros(60)
+    result = least_squares(simulator, start, k=3, observed=simulator.outputs(start), rng=0)
+    assert result.status is Status.CONVERGED
+    assert result.nfev == 2
+    assert not result.x.any()
+
+
+def test_nothing_can_be_improved():
+    """The residuals are orthogonal to all columns."""
+
+    def fun(x):
+        return np.array([1.0, x[0] + 0.1 * x[1], x[1] - 0.2 * x[2], x[2]])
+
+    result = least_squares(fun, np.zeros(6), k=2, rng=0, max_queries=150)
+    assert result.status is Status.NO_PROGRESS
+    assert not result.success
+
+
+def test_a_robust_loss_is_not_led_by_outliers():
+    simulator = Simulator(m=30)
+    observed = simulator.observed
+    observed[[4, 11, 20]] += [30.0, -40.0, 25.0]
+    linear = solve(simulator, observed=observed, sigma=0.05)
+    robust = solve(simulator, observed=observed, sigma=0.05, loss="cauchy")
+    assert np.abs(linear.x - simulator.truth).max() > 0.1
+    np.testing.assert_array_equal(robust.support, simulator.support)
+    np.testing.assert_allclose(robust.x, simulator.truth, atol=0.02)
+
+
+def test_smooth_fields_take_few_simulations():
+    d = 100
+    places = np.arange(d)
+    sensors = np.linspace(5, 95, 12)
+    kernel = np.exp(-0.5 * ((sensors[:, np.newaxis] - places) / 8) ** 2)
+    truth = np.zeros(d)
+    truth[[20, 70]] = [1.0, -0.7]
+    result = least_squares(
+        lambda x: kernel @ x, np.zeros(d), k=2, observed=kernel @ truth, unit=1.0, rng=0
+    )
+    np.testing.assert_allclose(result.x, truth, atol=1e-3)
+    assert result.nfev < 60
+    assert any("neighbors are alike" in line for line in result.explain)
+
+
+def test_the_budget_is_kept_to_the_last_simulation():
+    for limit in (1, 2, 3, 7, 20):
+        simulator = Simulator()
+        result = solve(simulator, max_queries=limit)
+        assert result.nfev == len(simulator.calls) <= limit
+        assert result.status is Status.QUERIES
+
+
+def test_batches_come_in_one_plan():
+    run = szoht.LeastSquaresAskTell(np.zeros(60), k=3, rng=0, max_queries=100)
+    simulator = Simulator()
+    sizes = []
+    while not run.done:
+        points = run.ask().points()
+        sizes.append(len(points))
+        run.tell(np.array([simulator(x) - simulator.observed for x in points]))
+    assert max(sizes) >= 7
+    np.testing.assert_array_equal(run.fit.support, simulator.support)
