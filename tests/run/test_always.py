@@ -145,3 +145,14 @@ def test_a_stored_run_knows_them(tmp_path):
 def test_what_is_not_served_is_refused(settings, error, message):
     with pytest.raises(error, match=message):
         minimize(lambda x: float(x @ x), np.zeros(5), max_queries=10, **settings)
+
+
+def test_many_outputs_count_all():
+    with pytest.raises(CapabilityError, match="raise `k` by 1"):
+        minimize(
+            lambda x: x**2,
+            np.zeros(5),
+            constraint=szoht.Sparse(2, always=[0]),
+            returns="components",
+            max_queries=20,
+        )

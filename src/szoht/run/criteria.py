@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from szoht.algorithms.auto.criteria import CRITERIA
+from szoht.algorithms.auto.criteria import LOSS_CRITERIA
 from szoht.core.algorithm import Algorithm
 from szoht.core.operator import Operator
 from szoht.core.validation import check_choice
@@ -29,7 +29,7 @@ def by_criterion(
     n_samples: int | None,
 ) -> dict[str, Any]:
     """Return the options with the criterion, or raise where it says nothing."""
-    check_choice("k", k, CRITERIA)
+    check_choice("k", k, LOSS_CRITERIA)
     if constraint is not None:
         raise ParameterError(
             f"`k` and `constraint` exclude each other; got k={k!r}, constraint={constraint!r}."

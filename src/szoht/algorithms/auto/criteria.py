@@ -11,9 +11,9 @@ from szoht.core.algorithm import PathPoint
 from szoht.core.random import Purpose
 from szoht.types import Indices
 
-__all__ = ["CRITERIA", "best_by", "blocks", "dispersion", "penalty"]
+__all__ = ["LOSS_CRITERIA", "best_by", "blocks", "dispersion", "penalty"]
 
-CRITERIA = ("aic", "bic", "ebic", "cv")
+LOSS_CRITERIA = ("aic", "bic", "ebic", "cv")
 
 BLOCKS = 50
 """Parts of the sum whose slopes tell how much components differ."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import fields
 
-from szoht.algorithms.auto.criteria import CRITERIA
+from szoht.algorithms.auto.criteria import LOSS_CRITERIA
 from szoht.algorithms.auto.handed_over import HandedOver
 from szoht.algorithms.auto.integers import AutoInteger
 from szoht.algorithms.auto.path import AutoPath
@@ -116,7 +116,7 @@ def auto(
     doubled after a stalled round, or d, where it is not; a step of quasi-Newton costs k + 2.
     """
     if criterion is not None:
-        check_choice("criterion", criterion, CRITERIA)
+        check_choice("criterion", criterion, LOSS_CRITERIA)
     if effort != math.inf:
         check_real("effort", effort, low=0, open_low=True)
     seeded, free = isinstance(sampler, Seeds), as_always(always)
