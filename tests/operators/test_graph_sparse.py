@@ -1,5 +1,7 @@
 """Connected supports against brute force, and in the set always."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -80,6 +82,22 @@ def test_a_tail_is_at_least_as_near_as_any_k_nodes():
     assert np.median(sizes) <= 12
     with pytest.raises(CapabilityError, match="one component"):
         GraphSparse(4, edges, components=2).tail(y)
+
+
+def test_two_components_are_near_the_best():
+    edges = grid(3, 4)
+    operator = GraphSparse(5, edges, components=2)
+    graph = operator.graph(12)
+    sets = [
+        nodes
+        for nodes in map(np.array, combinations(range(12), 5))
+        if graph.labels(nodes).max() < 2
+    ]
+    for seed in range(15):
+        gains = np.random.default_rng(seed).standard_normal(12) ** 2
+        kept = operator.select(gains, 5)
+        best = max(gains[nodes].sum() for nodes in sets)
+        assert 0.85 * best <= gains[kept].sum() <= best * (1 + 1e-12)
 
 
 def test_several_regions():

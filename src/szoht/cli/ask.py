@@ -42,6 +42,7 @@ def ask(
     target: options.Target = None,
     seed: options.Seed = None,
     on_error: options.OnErrorChoice = None,
+    plan_width: options.PlanWidth = 1,
     known: options.Known = None,
     sparse: Annotated[bool, typer.Option("--sparse", help="Print only the non-zeros.")] = False,
     limit: Annotated[
@@ -75,6 +76,7 @@ def ask(
                     target=target,
                     rng=seed,
                     on_error=cast(OnError | None, on_error),
+                    plan_width=plan_width,
                     known=known,
                 ),
                 problem.start,

@@ -71,6 +71,7 @@ def solve(
     ] = False,
     on_error: options.OnErrorChoice = None,
     workers: options.Workers = None,
+    plan_width: options.PlanWidth = 1,
     retries: options.Retries = None,
     store: Annotated[
         Path | None, typer.Option("--store", help="Store the run in this file; see szoht resume.")
@@ -119,6 +120,7 @@ def solve(
                 rng=seed,
                 vectorized=vectorized,
                 on_error=cast(OnError | None, on_error),
+                plan_width=plan_width,
                 **options.executor_kwargs(workers, retries, program=bool(program)),
                 progress=bar,
                 store=store,

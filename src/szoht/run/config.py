@@ -93,6 +93,7 @@ class RunConfig:
         has_gradient: bool = False,
         on_error: OnError | None = None,
         known: Known = None,
+        plan_width: int = 1,
     ) -> Self:
         """Return the configuration that the arguments of `minimize` describe."""
         if isinstance(k, str):
@@ -136,6 +137,7 @@ class RunConfig:
                     (n_samples or 0) * default_plans((options or {}).get("criterion")),
                     before=0 if known is None else CHECK_POINTS,
                 ),
+                plan_width=plan_width,
             )
             prepared = prepare_known(
                 known, start, variables=variables, algorithm=algorithm, maximize=maximize

@@ -79,6 +79,7 @@ def minimize(
     progress: bool = False,
     store: StoreLike | None = None,
     known: Known = None,
+    plan_width: int = 1,
 ) -> Result:
     """Minimize a black-box function under a sparsity constraint: min f(x), ||x||_0 <= k.
 
@@ -161,6 +162,10 @@ def minimize(
         Evaluate on this many processes of this machine, -1 for one per processor. The iterates
         stay the same, bit for bit. A script must then start the run below
         ``if __name__ == "__main__":``.
+    plan_width : int
+        For method "auto": how many points can be evaluated at the same time, >= 1. Plans are filled
+        up to a multiple of it by points that may be needed next, which takes more queries in fewer
+        rounds. Unlike ``workers``, it changes which points are asked, and is stored with the run.
     executor : szoht.executors.Executor or concurrent.futures.Executor
         Evaluate by workers of `szoht.executors.Threads`, `Processes`, `Dask` or `Ray`, or by any
         pool of `concurrent.futures`, which is not closed.
@@ -279,6 +284,7 @@ def minimize(
         has_gradient=objective.gradient is not None,
         on_error=on_error,
         known=known,
+        plan_width=plan_width,
     )
     objective = map_objective(objective, config.variables, x_as=x_as)
     oracle = Oracle(objective=objective, on_error=on_error, chunk_size=chunk_size)

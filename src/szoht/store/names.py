@@ -86,6 +86,8 @@ PATHS: Mapping[str, Mapping[str, str]] = {
         "target": "szoht.stopping:Target",
     },
     "": {
+        "auto_noise_policy": "szoht.algorithms.auto.policy:NoisePolicy",
+        "auto_policy": "szoht.algorithms.auto.policy:Policy",
         "known_evaluations": "szoht.core.known:KnownEvaluations",
         "measured": "szoht.core.algorithm:Measured",
         "program": "szoht.evaluation.programs:Program",

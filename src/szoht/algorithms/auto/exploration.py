@@ -18,10 +18,6 @@ from szoht.types import Indices, Vector
 __all__ = ["Exploration", "Landscape"]
 
 
-UNUSUAL = 10.0
-"""Entries this many times as large as the median one do not count for the unit."""
-
-
 class Landscape(enum.Enum):
     """What restarts around the answer have shown."""
 
@@ -75,7 +71,7 @@ class Exploration:
         structure, sizes = self.context.structure, np.abs(self.incumbent.z)
         width = structure.high - structure.low
         usual = float(np.median(sizes[sizes > 0])) if sizes.any() else 0.0
-        size = max(1.0, min(float(sizes.max()), UNUSUAL * usual))
+        size = max(1.0, min(float(sizes.max()), self.context.policy.outlying_factor * usual))
         return np.where(np.isfinite(width), 0.25 * np.where(np.isfinite(width), width, 1.0), size)
 
     @property

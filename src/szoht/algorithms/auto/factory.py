@@ -8,6 +8,7 @@ from szoht.algorithms.auto.criteria import LOSS_CRITERIA
 from szoht.algorithms.auto.handed_over import HandedOver
 from szoht.algorithms.auto.integers import AutoInteger
 from szoht.algorithms.auto.path import AutoPath
+from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.solver import Auto
 from szoht.algorithms.auto.structures import Structured
 from szoht.algorithms.defaults import pick_operator
@@ -34,6 +35,8 @@ def auto(
     max_queries: int | None = None,
     effort: float = 1.0,
     use_gradient: bool = False,
+    policy: Policy | None = None,
+    plan_width: int = 1,
     has_units: bool = False,
     integer_steps: Vector | None = None,
 ) -> Algorithm:
@@ -70,6 +73,8 @@ def auto(
     use_gradient : bool
         Take slopes from the objective's gradient, filled in by `minimize` where there is one; a run
         with seeds, with integers or with a constraint that is handed over does without.
+    policy : Policy, optional
+        Every number by which the solver decides, for experts and for measuring what each is worth.
     has_units : bool
         That one is a natural change of each variable, filled in by `minimize` for `Variables`: no
         units are looked for.
@@ -130,9 +135,11 @@ def auto(
             criterion=criterion,
             seeded=seeded,
             max_queries=max_queries,
+            policy=policy,
             has_units=has_units,
             effort=effort,
             use_gradient=use_gradient and not seeded,
+            plan_width=plan_width,
         )
     operator = pick_operator(k, constraint, free)
     if isinstance(operator, Structured) and not _is_handed_over(operator):
@@ -140,9 +147,11 @@ def auto(
             operator=operator,
             seeded=seeded,
             max_queries=max_queries,
+            policy=policy,
             has_units=has_units,
             effort=effort,
             use_gradient=use_gradient and not seeded,
+            plan_width=plan_width,
         )
     other = szoht(constraint=operator, sampler=sampler, d=d)
     return HandedOver(**{entry.name: getattr(other, entry.name) for entry in fields(other)})

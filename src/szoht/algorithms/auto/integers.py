@@ -24,6 +24,7 @@ from szoht.algorithms.auto.restricted.grid_model import (
     fit_axes,
 )
 from szoht.algorithms.auto.restricted.lattice import Lattice
+from szoht.algorithms.auto.state import NEGLIGIBLE_VALUE_SHARE
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Ending, Evidence
 from szoht.core.query import Plan
@@ -56,8 +57,8 @@ TRUSTED_STEPS = 8.0
 SOLVES_RESERVED = 4
 """A scan leaves room for so many steps on the support after it."""
 
-ROUGH_GAIN, NEGLIGIBLE_GAIN = 1e-2, 1e-12
-"""A gain of less than this share of all that was gained is left for later, or is none."""
+ROUGH_GAIN = 1e-2
+"""A gain of less than this share of all that was gained is left for later."""
 
 
 class _SpentError(Exception):
@@ -150,9 +151,9 @@ class _GridSearch:
             if self.gained(before, ROUGH_GAIN):
                 without_gain, share = 0, ROUGH_GAIN
             elif share == ROUGH_GAIN:  # the support has settled: solve for it to the end
-                share = NEGLIGIBLE_GAIN
+                share = NEGLIGIBLE_VALUE_SHARE
                 yield from self.solve(self.best.support, share)
-            elif self.gained(before, NEGLIGIBLE_GAIN):
+            elif self.gained(before, NEGLIGIBLE_VALUE_SHARE):
                 without_gain = 0
             elif self.complete:
                 without_gain += 1

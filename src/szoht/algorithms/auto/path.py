@@ -32,18 +32,11 @@ __all__ = ["AutoPath", "find_knee"]
 FIRST, GROWTH = 4, 2
 """The first k on the way up, and by how much it grows."""
 
-LITTLE = 0.05
-"""The way up ends when so many more non-zeros gain less than this share of all that was gained."""
-
 ONE_BY_ONE, DROPPED_ONE_IN = 40, 10
 """On the way down, one non-zero in so many is dropped at a time, and just one below this many."""
 
 NEGLIGIBLE_GAIN_SHARE = 1e-4
 """A non-zero that gains less than this share of all that was gained gains nothing."""
-
-ENOUGH = 1e-3
-"""A round on the way up that gains less than this share of f, or of all that was gained before,
-is stalled."""
 
 FEWEST_POINTS = 3
 
@@ -94,6 +87,7 @@ class AutoPath(GeneratorAlgorithm):
     has_units: bool = field(default=False, repr=False)
     effort: float = field(default=1.0, repr=False)
     use_gradient: bool = False
+    plan_width: int = field(default=1, repr=False)
     known: KnownEvaluations | None = field(default=None, repr=False)
 
     @property
@@ -133,7 +127,8 @@ def _walk(context: SearchContext, state: SearchState, criterion: str | None) -> 
     outer = context.outer
     if _size(context, state.point) == 0:
         _record(context, 0, state.point)
-    state = yield from _up(context, state, criterion, _most(context))
+    most = context.structure.d if criterion is None else _most(context)
+    state = yield from _up(context, state, criterion, most)
     yield from _down(context, state)
     chosen = yield from _choose(context, state, criterion)
     outer.knee = chosen.k
@@ -213,14 +208,16 @@ def _up(
 ) -> Steps[SearchState]:
     """Solve for k = 4, 8, 16, ..., each time from the solution before."""
     first, k = state.point, min(most, FIRST)
+    # a round on the way up that gains less, of f or of all gains, is stalled
+    enough = 100 * context.policy.gain_share
     while True:
         context.structure = context.structure.with_size(k)
         before = state.point
         start = yield from _start(context, before)
         memory = SensingMemory(scale=state.memory.scale)
-        least = ENOUGH * (first.value - start.value)
+        least = enough * (first.value - start.value)
         state = replace(state, point=start, least=least, memory=memory, curvature=None, slopes=None)
-        state = yield from descend(context, state, ENOUGH)
+        state = yield from descend(context, state, enough)
         _record(context, k, state.point)
         context.explain(f"k = {k}: f = {state.point.value:.6g}.")
         if k >= most or (
@@ -240,7 +237,7 @@ def _enough(
     """Tell whether fewer non-zeros than these are enough; folds go as far as the whole sum does."""
     if criterion is None:
         gained = first.value - state.point.value
-        return before.value - state.point.value <= LITTLE * gained
+        return before.value - state.point.value <= context.policy.gain_share_coarse * gained
     if context.on_part:
         return False
     chosen = yield from _by_criterion(

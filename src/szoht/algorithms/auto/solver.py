@@ -17,6 +17,7 @@ from szoht.algorithms.auto.samples import part, validated_size
 from szoht.algorithms.auto.sensing.dense import recall_filter
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structures import Coordinates, Structured, structure_of
+from szoht.algorithms.auto.wide_plans import Speculation
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Ending
 from szoht.core.known import KnownEvaluations
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from szoht.algorithms.auto.path import AutoPath
 
 __all__ = ["Auto", "begin"]
-
-GROWN_ERROR = 10.0
-"""An error that has grown by this factor along the way may be the shape of f."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +40,7 @@ class Auto(GeneratorAlgorithm):
     has_units: bool = field(default=False, repr=False)
     effort: float = field(default=1.0, repr=False)
     use_gradient: bool = False
+    plan_width: int = field(default=1, repr=False)
     known: KnownEvaluations | None = field(default=None, repr=False)
 
     @property
@@ -76,8 +75,14 @@ def begin(outer: SolverContext, operator: Structured, solver: "Auto | AutoPath")
         budget=solver.max_queries,
         effort=solver.effort,
         gradients=solver.use_gradient and not solver.seeded,
+        speculation=Speculation(_plan_width(solver)),
         known=None if outer.sample is not None or outer.seeded else solver.known,
     )
+
+
+def _plan_width(solver: "Auto | AutoPath") -> int:
+    """Return the width of plans: one where points are asked with gradients, or on several parts."""
+    return 1 if solver.use_gradient or getattr(solver, "criterion", None) else solver.plan_width
 
 
 def solve(  # noqa: C901  (one decision after the other)
@@ -137,4 +142,5 @@ def _solve_with_error(context: SearchContext, state: SearchState) -> Steps[Searc
 def _has_grown(context: SearchContext, noise: NoiseModel) -> bool:
     """Tell whether the error seen at the end is much larger than that of the first values."""
     evidence = context.outer.evidence
-    return evidence is not None and evidence.noise_level > GROWN_ERROR * noise.sigma
+    limit = context.policy.outlying_factor * noise.sigma
+    return evidence is not None and evidence.noise_level > limit

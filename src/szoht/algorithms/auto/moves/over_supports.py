@@ -13,9 +13,6 @@ from szoht.algorithms.auto.state import SearchState
 
 __all__ = ["LongSlopes", "PerturbedSupport", "RandomJoin", "RandomSwap", "SparseRandomSearch"]
 
-SWAPPED = 0.3
-"""Share of the steps of a sparse random search that change the support."""
-
 
 @dataclass(frozen=True)
 class RandomJoin:
@@ -77,7 +74,7 @@ class SparseRandomSearch:
             z = here.z.copy()
             support = np.flatnonzero(z)
             full = structure.count(support) >= structure.size
-            if generator.random() < SWAPPED or not full:
+            if generator.integers(3) == 0 or not full:
                 if full:
                     counted = np.concatenate(structure.atoms(support))
                     (gone,) = structure.atoms(structure.whole(generator.choice(counted, 1)))

@@ -13,12 +13,6 @@ from szoht.types import Indices
 
 __all__ = ["PerturbSupport"]
 
-PERTURBED_ONE_IN = 3
-"""One in so many coordinates of the support is replaced."""
-
-NEARLY = 4
-"""Coordinates that may replace them, in units of k."""
-
 
 @dataclass(frozen=True)
 class PerturbSupport:
@@ -30,8 +24,8 @@ class PerturbSupport:
         """Return a solution on a perturbed support, better than the incumbent or not."""
         structure, generator = context.structure, context.generator()
         here = structure.atoms(structure.active(state.point.z))
-        lost = _drawn(here, max(1, len(here) // PERTURBED_ONE_IN), generator)
-        near = structure.atoms(state.steepest(context, NEARLY * structure.size))
+        lost = _drawn(here, max(1, len(here) // 3), generator)
+        near = structure.atoms(state.steepest(context, context.policy.pool * structure.size))
         new = _drawn(near, structure.count(lost), generator)
         z = structure.without(state.point.z, lost)
         support = np.union1d(structure.active(z), new)

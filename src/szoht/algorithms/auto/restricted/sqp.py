@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
-from szoht.algorithms.auto.records import Curvature, EvaluatedPoint, NoiseModel, Steps
-from szoht.algorithms.auto.restricted.goal import ARMIJO, ROUNDING, Goal, Solution
+from szoht.algorithms.auto.records import ROUNDING, Curvature, EvaluatedPoint, NoiseModel, Steps
+from szoht.algorithms.auto.restricted.goal import ARMIJO, Goal, Solution
 from szoht.algorithms.auto.restricted.simplex_model import best_step
 from szoht.algorithms.auto.sensing.axis_slopes import axis_slopes
 from szoht.types import Indices, Vector

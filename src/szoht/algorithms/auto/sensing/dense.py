@@ -11,6 +11,7 @@ from szoht.algorithms.auto.moves.line_probe import line_probe
 from szoht.algorithms.auto.records import Confidence, NoiseModel, Slopes, Steps
 from szoht.algorithms.auto.sensing.axis_slopes import axis_slopes
 from szoht.algorithms.auto.sensing.round import (
+    SOLVED_PER_ROW,
     Gradient,
     MatchedFilter,
     SensingMemory,
@@ -75,7 +76,9 @@ def _completed(sensing: SensingRound, values: Vector) -> Steps[None]:
     seen[np.isin(unknown, sensing.support)] = np.inf
     order = np.argsort(seen, kind="stable")
     # fewer unknowns than equations, which are then well posed
-    rest, axes = (unknown[np.sort(part)] for part in np.split(order, [int(0.8 * measured.size)]))
+    fewest = unknown.size - int(SOLVED_PER_ROW * measured.size)
+    solved = max(unknown.size - context.speculation.whole(fewest), 0)
+    rest, axes = (unknown[np.sort(part)] for part in np.split(order, [solved]))
     values[axes] = yield from axis_slopes(context, point, axes, sensing.noise)
     if not rest.size:
         return
@@ -111,7 +114,9 @@ def sense_filtered(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]
         )
     for _ in range(2):
         estimate = _match(sensing, known, slopes).slopes
-        front = structure.head(estimate, 2 * structure.size, known)
+        share = structure.size / structure.degrees_of_freedom
+        count = context.speculation.whole(round(2 * structure.size / share))
+        front = structure.head(estimate, int(share * count), known)
         more = yield from axis_slopes(context, point, front, sensing.noise)
         known, slopes = np.append(known, front), np.append(slopes, more)
     matched = _match(sensing, known, slopes)
@@ -160,7 +165,7 @@ def _match(sensing: SensingRound, known: Indices, slopes: Vector) -> MatchedFilt
     weight, before = noise**-2, sensing.memory.matched
     if before is None:
         return MatchedFilter(weighted=seen * weight, weight=weight)
-    share = sensing.policy.filter_memory
+    share = sensing.policy.memory
     return MatchedFilter(
         weighted=seen * weight + share * before.weighted, weight=weight + share * before.weight
     )

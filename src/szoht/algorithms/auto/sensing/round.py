@@ -8,7 +8,14 @@ import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.known import KnownSlopes, check_known, near
-from szoht.algorithms.auto.records import Confidence, EvaluatedPoint, NoiseModel, Slopes, Steps
+from szoht.algorithms.auto.records import (
+    ROUNDING,
+    Confidence,
+    EvaluatedPoint,
+    NoiseModel,
+    Slopes,
+    Steps,
+)
 from szoht.estimators.sensing import (
     Measurements,
     Recovery,
@@ -17,6 +24,8 @@ from szoht.estimators.sensing import (
 from szoht.types import Indices, Vector
 
 __all__ = [
+    "CONFIRMING_ROWS",
+    "SOLVED_PER_ROW",
     "Gradient",
     "MatchedFilter",
     "SensingMemory",
@@ -27,7 +36,13 @@ __all__ = [
     "weighed",
 ]
 
-ROUNDING = float(np.finfo(np.float64).eps)
+CONFIRMING_ROWS = 2
+"""Rows of signs that must confirm what Prony's method found: one may agree by chance."""
+
+
+SOLVED_PER_ROW = 0.8
+"""Slopes that are worked out of each row: fewer than there are equations, which are then well
+posed."""
 
 
 class Gradient(enum.Enum):
@@ -166,7 +181,8 @@ class SensingRound:
         return changes / self.step
 
     def more_signs(self, count: int) -> Steps[None]:
-        """Add rows of signs to the measurements."""
+        """Add rows of signs to the measurements, as many as fill whole plans."""
+        count = self.context.speculation.whole(count)
         while count > 0:
             if self.signs_used >= self.signs.available:
                 self.signs = self.structure.rows(self.context.key(), self.free)
