@@ -34,6 +34,7 @@ def ask(
     integer: stated.Integer = None,
     maximize: stated.Maximize = False,
     k: options.NonZeros = None,
+    always: stated.AlwaysFree = None,
     constraint: ConstraintOption = None,
     method: options.Method = "auto",
     option: options.Options = None,
@@ -59,6 +60,7 @@ def ask(
                 bounds=bounds,
                 unit=unit,
                 integer=integer,
+                always=always,
             )
             run = begin(
                 file,

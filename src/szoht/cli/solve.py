@@ -57,6 +57,7 @@ def solve(
         typer.Option("--named", help="Pass x by the names of the variables, as a dict or object."),
     ] = False,
     k: options.NonZeros = None,
+    always: stated.AlwaysFree = None,
     constraint: ConstraintOption = None,
     method: options.Method = "auto",
     option: options.Options = None,
@@ -93,6 +94,7 @@ def solve(
             bounds=bounds,
             unit=unit,
             integer=integer,
+            always=always,
         )
         program = command and Program(
             command=command,
