@@ -105,7 +105,7 @@ def main() -> None:
         k=len(TRUTH),
         observed=observed,
         sigma=SIGMA,
-        max_queries=150,
+        max_queries=300,
         rng=arguments.seed,
         progress=True,
     )

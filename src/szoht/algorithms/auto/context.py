@@ -198,8 +198,7 @@ class SearchContext:
                 self.expect_outliers()
                 value = yield from self.value(z)
         point = EvaluatedPoint(z, value)
-        if self.structure.contains(z):
-            self.note(point)
+        self.note(point)
         return point
 
     def _is_suspicious(self, value: float) -> bool:
@@ -272,8 +271,8 @@ class SearchContext:
         return (yield from self._differences(x, base.value, axes, 1.0))
 
     def note(self, point: EvaluatedPoint) -> None:
-        """Remember a point that satisfies the constraint, if it is the best so far."""
-        if math.isnan(point.value):
+        """Remember a point, if it satisfies the constraint and is the best so far."""
+        if math.isnan(point.value) or not self.structure.contains(point.z):
             return
         if not self.on_part:
             self.outer.note(self.structure.to_x(point.z), point.value)

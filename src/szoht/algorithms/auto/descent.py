@@ -67,7 +67,8 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
         moves = _moves(context, state)
         for i in sorted(range(len(moves)), key=lambda i: (i != favorite, i)):
             solution = yield from moves[i].propose(context, before)
-            state = state.settled(solution)
+            allowed = context.structure.contains(solution.point.z)
+            state = state.settled(solution) if allowed else state
             if _is_spent(context):
                 break
             if before.gains(state.point):

@@ -7,16 +7,26 @@ from dataclasses import fields
 from szoht.algorithms.auto.criteria import LOSS_CRITERIA
 from szoht.algorithms.auto.handed_over import HandedOver
 from szoht.algorithms.auto.integers import AutoInteger
+from szoht.algorithms.auto.low_rank.solver import AutoLowRank
 from szoht.algorithms.auto.path import AutoPath
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.solver import Auto
 from szoht.algorithms.auto.structures import Structured
+from szoht.algorithms.auto.transformed import AutoTransformed
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.szoht import szoht
 from szoht.core.algorithm import Algorithm
 from szoht.core.validation import check_choice, check_real
 from szoht.errors import CapabilityError
-from szoht.operators import Operator, Sparse, SparseBox, SparseSum
+from szoht.operators import (
+    LowRank,
+    Operator,
+    Sparse,
+    SparseBox,
+    SparseIn,
+    SparseSimplex,
+    SparseSum,
+)
 from szoht.operators.always import as_always
 from szoht.samplers import Full, Sampler, Seeds
 from szoht.types import Vector
@@ -51,10 +61,10 @@ def auto(
     Parameters
     ----------
     k, constraint
-        As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse`, `SparseSimplex` and `SparseSum` are
-        served; others (balls, boxes, penalties, groups that overlap, weights with limits) are
-        handed to `szoht` with its line search, and ``result.explain`` says so. Without either, a
-        path over k is walked; see `AutoPath`.
+        As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse`, `SparseSimplex`, `SparseSum`,
+        `TreeSparse`, `GraphSparse`, `LowRank` and `SparseIn` are served; others (balls, boxes,
+        penalties, weights with limits) are handed to `szoht` with its line search, and
+        ``result.explain`` says so. Without either, a path over k is walked; see `AutoPath`.
     always : sequence of int
         Coordinates that are free and not counted, such as an intercept, of `Sparse` or `SparseBox`.
     criterion : {"aic", "bic", "ebic", "cv"}, optional
@@ -142,6 +152,12 @@ def auto(
             plan_width=plan_width,
         )
     operator = pick_operator(k, constraint, free)
+    if isinstance(operator, LowRank):
+        return AutoLowRank(operator=operator, seeded=seeded, max_queries=max_queries, effort=effort)
+    if isinstance(operator, SparseIn):
+        return AutoTransformed(
+            operator=operator, seeded=seeded, max_queries=max_queries, effort=effort
+        )
     if isinstance(operator, Structured) and not _is_handed_over(operator):
         return Auto(
             operator=operator,
@@ -157,10 +173,10 @@ def auto(
     return HandedOver(**{entry.name: getattr(other, entry.name) for entry in fields(other)})
 
 
-def _is_handed_over(operator: Structured) -> bool:
-    """Tell whether a structure has limits, or a sum of zero, where no weight moves alone."""
+def _is_handed_over(operator: Operator) -> bool:
+    """Tell whether weights have limits, or a sum of zero, where no weight moves alone."""
     neutral = isinstance(operator, SparseSum) and operator.total == 0
-    return neutral or bool(getattr(operator, "limited", False))
+    return neutral or (isinstance(operator, SparseSimplex) and operator.limited)
 
 
 def _auto_integer(

@@ -190,7 +190,7 @@ def solve_noisy(
     budget; then all coordinates of these are searched.
     """
     structure, everything = context.structure, np.arange(context.structure.d)
-    if structure.degrees_of_freedom == structure.size:
+    if structure.independent:
         return (yield from _search_on(context, start, noise, on=everything, k=structure.size))
     spend, few = context.policy.noise.turn_share * context.left, 2 * structure.size
     found = yield from _search_on(context, start, noise, on=everything, k=few, spend=spend)

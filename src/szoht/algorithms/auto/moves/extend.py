@@ -34,7 +34,7 @@ class ExtendAndPrune:
         curvature = state.carried(support) if current.size else None
         slopes = state.known_slopes(context, support)
         trial = state.point
-        if structure.count(support) > size:
+        if not structure.fits(support):
             wide = yield from self._wide(context, state, support)
             trial, curvature = yield from keep_only(context, state.noise, wide, size)
             support, slopes = structure.active(trial.z), None
@@ -81,8 +81,7 @@ def keep_only(
         steps = np.full(left.size, noise.axis_step)
         context.speculation.propose(fitting=slope_points(context, pruned, left, steps))
     point = EvaluatedPoint(pruned, (yield from context.value(pruned)))
-    if structure.contains(pruned):
-        context.note(point)
+    context.note(point)
     if curvature is None:
         return point, None
     kept = np.isin(curvature.support, structure.active(pruned))

@@ -51,7 +51,8 @@ class JoinAndPrune:
             slopes=state.known_slopes(context, wide) if state.exact else None,
             curvature=state.carried(wide),
         )
-        while (excess := structure.count(structure.active(solution.point.z)) - size) > 0:
+        while not structure.fits(active := structure.active(solution.point.z)):
+            excess = structure.count(active) - size
             solution = yield from drop_least(
                 context, state.noise, solution, max(1, excess // 3), state.point.value
             )

@@ -53,6 +53,8 @@ class RandomSwap:
         if not new.size:
             return
         left = np.union1d(np.setdiff1d(support, atoms[out]), new)
+        if not context.structure.fits(left):
+            return
         face = search.face(left, search.slice())
         start = yield from face.at(here.z[left])
         yield from heavy_tailed_search(face, start, search.unit[left], generator)
@@ -77,15 +79,15 @@ class SparseRandomSearch:
             if generator.integers(3) == 0 or not full:
                 if full:
                     counted = np.concatenate(structure.atoms(support))
-                    (gone,) = structure.atoms(structure.whole(generator.choice(counted, 1)))
-                    z[gone] = 0.0
+                    z[structure.atoms(generator.choice(counted, 1))[0]] = 0.0
                 i = int(generator.choice(search.pool))
                 z[i] = search.unit[i] * generator.standard_normal()
             else:
                 scale = 10 ** generator.uniform(-3, 0)
                 step = search.unit[support] * generator.standard_normal(support.size)
                 z[support] += scale * step
-            trial = yield from context.point(structure.clip(z))
+            z = structure.prune(structure.clip(z), None, structure.size)
+            trial = yield from context.point(z)
             here = trial if trial.value <= here.value else here
 
 

@@ -62,7 +62,7 @@ class Swap:
         structure = context.structure
         z = structure.without(state.point.z, out)
         support = np.union1d(structure.active(z), new)
-        if structure.count(support) > structure.size:
+        if not structure.fits(support):
             return Solution(state.point, state.curvature)
         start = EvaluatedPoint(z, (yield from context.value(z)))
         if math.isnan(start.value):

@@ -23,7 +23,7 @@ from szoht.algorithms.auto.restricted.sqp import minimize_weights
 from szoht.algorithms.auto.sensing.axis_slopes import axis_slopes, slope_points
 from szoht.types import Indices, Mask, Vector
 
-__all__ = ["Goal", "Solution", "minimize_in_box", "minimize_on"]
+__all__ = ["Goal", "Solution", "minimize_in_box", "minimize_on", "parabola"]
 
 MAX_STEP_GROWTH = 10.0
 MAX_TRIALS = 10
@@ -64,7 +64,7 @@ def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
                 context, start, support, noise, goal, slopes=slopes, curvature=curvature
             )
         )
-    feasible = structure.count(support) <= structure.size
+    feasible = structure.fits(support)
     problem = _RestrictedProblem(
         context, noise, support, structure.low[support], structure.high[support], feasible
     )
@@ -246,7 +246,7 @@ def _line_search(
             best = trial
         elif good or best.value < point.value:
             break
-        better = _parabola(point.value, slope, length, trial.value)
+        better = parabola(point.value, slope, length, trial.value)
         better = min(max(better, length / MAX_STEP_GROWTH), MAX_STEP_GROWTH * length, last)
         # the trial sits where its own parabola has its minimum, within a third: good enough
         if (good and abs(better / length - 1) < 1 / 3) or better == length:
@@ -302,7 +302,7 @@ def _room(problem: _RestrictedProblem, point: EvaluatedPoint, direction: Vector)
     return float(room.max(initial=0.0))
 
 
-def _parabola(value: float, slope: float, length: float, trial: float) -> float:
+def parabola(value: float, slope: float, length: float, trial: float) -> float:
     """Return where the parabola through a value, its slope and a trial has its minimum."""
     if not math.isfinite(trial):
         return length / MAX_STEP_GROWTH

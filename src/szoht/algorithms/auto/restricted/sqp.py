@@ -71,7 +71,7 @@ def minimize_weights(  # noqa: C901  (one loop, read from top to bottom)
     if everything.size > support.size:  # what the others weigh must be able to change
         support, slopes = everything, None
         curvature = None if curvature is None else curvature.transfer(support)
-    face = _Face(context, noise, support, structure.count(support) <= structure.size)
+    face = _Face(context, noise, support, structure.fits(support))
     point = EvaluatedPoint(structure.clip(start.z), start.value)
     hessian = None if curvature is None else _inverted(curvature.inverse)
     if slopes is None:

@@ -169,15 +169,20 @@ class SensingRound:
         own = 3 * self.rounding / self.step + 0.1 * abs(self.noise.curvature) * self.step
         return max(own, self.joined_error)
 
-    def slopes(self, rows: RowSlice) -> Steps[Vector]:
-        """Measure slopes along rows, from a base from which they stay inside the bounds."""
+    def base_point(self) -> Steps[EvaluatedPoint]:
+        """Return the point from which rows stay inside the bounds, measured once."""
         if self.base is None:
             z = self.structure.base(self.point.z, self.step)
             moved = z is not self.point.z and not np.array_equal(z, self.point.z)
             self.base = (
                 EvaluatedPoint(z, (yield from self.context.value(z))) if moved else self.point
             )
-        changes = yield from self.context.differences(self.base, rows, self.step)
+        return self.base
+
+    def slopes(self, rows: RowSlice) -> Steps[Vector]:
+        """Measure slopes along rows."""
+        base = yield from self.base_point()
+        changes = yield from self.context.differences(base, rows, self.step)
         return changes / self.step
 
     def more_signs(self, count: int) -> Steps[None]:

@@ -13,6 +13,7 @@ import numpy as np
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Slopes, Steps
 from szoht.algorithms.auto.sensing.dense import sense_axes, sense_filtered
+from szoht.algorithms.auto.sensing.growth import sense_by_growth
 from szoht.algorithms.auto.sensing.round import (
     CONFIRMING_ROWS,
     Gradient,
@@ -28,14 +29,13 @@ from szoht.algorithms.auto.sensing.sparse import (
     sense_few_signs,
     sense_few_waves,
 )
-from szoht.estimators.sensing import (
-    RowSlice,
-)
+from szoht.algorithms.auto.structures.connected import Connected
+from szoht.estimators.sensing import RowSlice
 
 __all__ = ["sense"]
 
 
-def sense(  # noqa: C901, PLR0911  (one decision after the other)
+def sense(  # noqa: C901, PLR0911, PLR0912  (one decision after the other)
     context: SearchContext,
     point: EvaluatedPoint,
     noise: NoiseModel,
@@ -82,6 +82,8 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
         return flat_slopes(sensing)
     enough = policy.rows_most * sensing.look
     found = None
+    if isinstance(sensing.structure, Connected):
+        found = yield from sense_by_growth(sensing, sensing.structure)
     if sensing.structure.waves:
         found = yield from sense_by_prony(sensing)
     sensing.join_known()
