@@ -15,7 +15,7 @@ from szoht.algorithms.auto.finite_sums import assumed_noise
 from szoht.algorithms.auto.known import check_start
 from szoht.algorithms.auto.moves.base import Move
 from szoht.algorithms.auto.moves.extend import ExtendAndPrune
-from szoht.algorithms.auto.moves.model_exchange import ModelExchange, is_free
+from szoht.algorithms.auto.moves.model_exchange import ModelExchange, is_free, is_plain
 from szoht.algorithms.auto.noise import estimate_noise
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.restricted.bfgs import Goal, minimize_on
@@ -109,7 +109,7 @@ def _warn(context: SearchContext, noise: NoiseModel) -> None:
 
 def search_by_gradients(context: SearchContext, state: SearchState) -> Steps[SearchState]:
     """Search over supports; the ending is set unless slopes have shown nothing."""
-    if context.structure.waves:
+    if is_plain(context.structure):
         state = yield from _exchange(context, state)
     if not is_free(context.structure, state.point.z):
         state = yield from search_supports(context, state)

@@ -11,9 +11,11 @@ from szoht.algorithms.auto.restricted.best_subset import Quadratic, best_subset
 from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_on
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structure import Structure
+from szoht.algorithms.auto.structures.coordinates import Coordinates
+from szoht.algorithms.auto.structures.free_coordinates import FreeCoordinates
 from szoht.types import Vector
 
-__all__ = ["ModelExchange", "is_free"]
+__all__ = ["ModelExchange", "is_free", "is_plain"]
 
 KEPT_PROMISE = 0.01
 """A point whose gain is within this share of what the model promised needs no further solve."""
@@ -22,9 +24,14 @@ MODEL_RESTARTS = 30
 """Perturbed supports from which the model is searched again; they cost no query."""
 
 
+def is_plain(structure: Structure) -> bool:
+    """Tell whether any coordinates may be together, and each is an atom."""
+    return type(structure) in (Coordinates, FreeCoordinates)
+
+
 def is_free(structure: Structure, z: Vector) -> bool:
     """Tell whether a model without bounds is right: atoms are coordinates, and none is at one."""
-    if not structure.waves:
+    if not is_plain(structure):
         return False
     free = structure.free
     one_sided = (structure.low[free] == 0) | (structure.high[free] == 0)

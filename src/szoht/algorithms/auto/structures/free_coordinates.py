@@ -23,6 +23,8 @@ class FreeCoordinates(Coordinates):
 
     always: Indices
 
+    independent = False
+
     @property
     def degrees_of_freedom(self) -> int:
         """Those that count, and those that do not."""
@@ -71,6 +73,10 @@ class FreeCoordinates(Coordinates):
     def head(self, slopes: Vector, size: int, without: Indices) -> Indices:
         """Return the ``size`` coordinates of largest slope among those that count."""
         return super().head(slopes, size, np.union1d(without, self.always))
+
+    def kept(self, atoms: list[Indices], worth: Vector, size: int) -> Indices:
+        """Return the coordinates of the ``size`` atoms that are worth most; there may be none."""
+        return super().kept(atoms, worth, size) if size else self.always[:0]
 
     def _counted(self, coordinates: Indices) -> Indices:
         return coordinates[~np.isin(coordinates, self.always)]
