@@ -40,10 +40,12 @@ __all__ = [
     "RunName",
     "Seconds",
     "Seed",
+    "StoreFile",
     "StorePath",
     "Target",
     "Workers",
     "check_output",
+    "check_outputs",
     "cli_errors",
     "cwd_on_path",
     "echo",
@@ -136,6 +138,9 @@ Known: TypeAlias = Annotated[
         help="Evaluations from before: a CSV file with a column for each variable and one called "
         "value, or a run store. The best may be the start, and the default method learns from all.",
     ),
+]
+StoreFile: TypeAlias = Annotated[
+    Path | None, typer.Option("--store", help="Store the run in this file; see szoht resume.")
 ]
 StorePath: TypeAlias = Annotated[Path, typer.Argument(help="File of the run store.")]
 RunName: TypeAlias = Annotated[
@@ -252,6 +257,13 @@ def executor_kwargs(workers: int | None, retries: int | None, *, program: bool) 
 def echo(text: str, *, err: bool = False) -> None:
     """Print text with control characters escaped."""
     typer.echo("\n".join(map(printable, text.split("\n"))), err=err)
+
+
+def check_outputs(**paths: Path | None) -> None:
+    """Raise unless all files that are given, by option, can be written."""
+    for option, path in paths.items():
+        if path is not None:
+            check_output(option, path)
 
 
 def check_output(option: str, path: Path, *, make_folder: bool = False) -> None:

@@ -1,7 +1,7 @@
 """What comes out of `least_squares`: the answer, its errors, and what else explains the data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ __all__ = [
     "OutputResidual",
     "as_least_squares",
     "check_level",
+    "with_fit",
 ]
 
 ILL_CONDITIONED = 1e4
@@ -207,6 +208,13 @@ def as_least_squares(run: AskTell, result: Result, *, level: float = 0.95) -> Le
         run=result.run,
         **known,
     )
+
+
+def with_fit(run: AskTell, result: Result) -> Result:
+    """Return the result of a run, of one of `least_squares` with what that returns as ``fit``."""
+    if not isinstance(run.algorithm, Calibration):
+        return result
+    return replace(result, fit=as_least_squares(run, result))
 
 
 def _empty() -> dict[str, Any]:
