@@ -17,7 +17,7 @@ from rich.console import Console
 
 from szoht import algorithms
 from szoht.core.validation import check_integer
-from szoht.errors import ParameterError, SzohtError
+from szoht.errors import ParameterError, ProgramError, SzohtError
 from szoht.executors import Threads
 from szoht.reporting.text import printable
 from szoht.run.log import LOGGER
@@ -56,6 +56,9 @@ __all__ = [
     "read_vector",
     "showing_progress",
 ]
+
+SHOWN_STDERR_LINES = 5
+"""How much of what a program says before it fails is shown."""
 
 MAX_DIM = 10**9
 """The initial point alone then takes 8 GB; use Python for larger problems."""
@@ -182,6 +185,9 @@ def cli_errors() -> Iterator[None]:
         known = error.filename is not None and error.strerror is not None
         message = f"{error.filename}: {error.strerror}." if known else str(error)
         raise typer.BadParameter(message) from error
+    except ProgramError as error:
+        told = "\n".join(map(printable, error.stderr.splitlines()[-SHOWN_STDERR_LINES:]))
+        raise typer.BadParameter(f"{error}\n{told}".strip()) from error
     except SzohtError as error:
         raise typer.BadParameter(str(error)) from error
     except MemoryError as error:

@@ -170,7 +170,13 @@ class Program:
         try:
             return read_outputs(answer, self.output)
         except (OSError, ValueError, EOFError) as error:
-            reason = f"the program's answer is not {self.output.upper()} with outputs: {error}"
+            reason = f"the program's answer is not {self.output.upper()} with outputs: "
+            if not answer.exists():
+                reason += "it wrote no file {output}"
+            elif self.output == "npy":
+                reason += str(error)
+            else:
+                reason += f"{error}; got {_tail(answer, 80)!r}"
             raise ProgramError(reason, _tail(folder / "stderr")) from error
 
     def _value(self, answer: Path, folder: Path) -> float:
