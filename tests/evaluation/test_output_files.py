@@ -78,7 +78,7 @@ def test_long_answers_are_read_from_their_beginning(tmp_path):
 @pytest.mark.parametrize("text", ["3", "[]", "{}", "", "[true]", '["1"]', "[[1]]"])
 def test_bad_json(tmp_path, text):
     (tmp_path / "outputs.json").write_text(text)
-    with pytest.raises(ValueError, match="number|Expecting"):
+    with pytest.raises(ValueError, match=r"number|Expecting"):
         read_outputs(tmp_path / "outputs.json", "json")
 
 

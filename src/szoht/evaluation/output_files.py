@@ -16,7 +16,7 @@ OutputFormat: TypeAlias = Literal["json", "npy", "csv"]
 Outputs: TypeAlias = list[float] | dict[str, float]
 """Numbers, by name if they have names; NaN is one that is missing."""
 
-COLUMNS = ("name", "value", "sigma")
+OUTPUT_COLUMNS = ("name", "value", "sigma")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class OutputTable:
         if not rows:
             raise ValueError("it is empty")
         if any(map(_is_number, rows[0][1])):
-            header = ["value"] if len(rows[0][1]) == 1 else list(COLUMNS[: len(rows[0][1])])
+            header = ["value"] if len(rows[0][1]) == 1 else list(OUTPUT_COLUMNS[: len(rows[0][1])])
         else:
             header = [cell.lower() for cell in rows[0][1]]
             rows = rows[1:]
@@ -128,8 +128,8 @@ def _is_number(cell: str) -> bool:
 
 def _check_header(header: list[str]) -> None:
     for column in header:
-        if column not in COLUMNS:
-            raise ValueError(f"it has a column {column!r}; columns are {', '.join(COLUMNS)}")
+        if column not in OUTPUT_COLUMNS:
+            raise ValueError(f"it has a column {column!r}; columns are {', '.join(OUTPUT_COLUMNS)}")
         if header.count(column) > 1:
             raise ValueError(f"it has two columns {column!r}")
     if "value" not in header:

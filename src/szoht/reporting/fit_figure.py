@@ -19,7 +19,7 @@ FEW_OUTPUTS = 25
 
 SHOWN_LABEL = 24
 NAMED_OUTLIERS = 5
-FAR_OFF = 3.0
+MARKED_RESIDUAL = 3.0
 """Residuals beyond so many standard deviations are marked."""
 
 DECADES = 2.0
@@ -65,7 +65,7 @@ def _draw_values(axes: "Axes", rows: list[OutputResidual]) -> None:
     observed = np.array([row.observed for row in rows])
     predicted = np.array([row.value for row in rows])
     sigma = np.array([row.sigma for row in rows])
-    far = np.abs([row.residual for row in rows]) > FAR_OFF
+    far = np.abs([row.residual for row in rows]) > MARKED_RESIDUAL
     both = np.concatenate([observed, predicted])
     if both.min() > 0 and np.log10(both.max() / both.min()) >= DECADES:
         axes.set_xscale("log", nonpositive="clip")
@@ -104,7 +104,7 @@ def _draw_residuals(axes: "Axes", rows: list[OutputResidual]) -> None:
     axes.set_axisbelow(True)
     axes.axvspan(-2, 2, color=_GOOD, alpha=0.08, linewidth=0)
     axes.axvline(0, color=_SOFT, linewidth=1)
-    colors = np.where(np.abs(residuals) > FAR_OFF, _BAD, _GOOD).tolist()
+    colors = np.where(np.abs(residuals) > MARKED_RESIDUAL, _BAD, _GOOD).tolist()
     axes.barh(place, residuals, height=0.6 if len(rows) <= FEW_OUTPUTS else 1.0, color=colors)
     if len(rows) <= FEW_OUTPUTS:
         axes.set_yticks(place, [_short(row.name) for row in rows], fontsize=8)

@@ -2,7 +2,7 @@
 
 from szoht.errors import MissingExtraError
 from szoht.reporting.figures import inline_svg
-from szoht.reporting.fit_figure import FAR_OFF, fit_figure
+from szoht.reporting.fit_figure import MARKED_RESIDUAL, fit_figure
 from szoht.reporting.fit_report import changes_with_intervals, worst_residuals
 from szoht.reporting.page import Badge, HtmlFigure, HtmlTable, Section
 from szoht.reporting.text import printable
@@ -28,8 +28,8 @@ def _fit(fit: LeastSquaresResult) -> Section:
         svg = inline_svg(fit_figure(fit), "fit", "predicted against observed, and residuals")
     except MissingExtraError as error:
         return Section(anchor="fit", title=title, text=(str(error),))
-    far = sum(abs(row.residual) > FAR_OFF for row in worst_residuals(fit))
-    caption = f"Outputs at the answer; {far} more than {FAR_OFF:g} sigma off, in red."
+    far = sum(abs(row.residual) > MARKED_RESIDUAL for row in worst_residuals(fit))
+    caption = f"Outputs at the answer; {far} more than {MARKED_RESIDUAL:g} sigma off, in red."
     return Section(anchor="fit", title=title, content=(HtmlFigure(svg=svg, caption=caption),))
 
 
@@ -89,7 +89,7 @@ def _residuals(fit: LeastSquaresResult) -> Section:
             row.observed,
             row.sigma,
             row.residual,
-            Badge("off", "bad") if abs(row.residual) > FAR_OFF else "",
+            Badge("off", "bad") if abs(row.residual) > MARKED_RESIDUAL else "",
         )
         for row in worst[:SHOWN_OUTPUTS]
     ]

@@ -105,10 +105,10 @@ class Told:
     new: int = 0
     repeated: int = 0
     failed: int = 0
-    rejected: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     result: Result | None = None
+    rejected: list[str] = field(default_factory=list)
 
 
 class _Pending(Exception):  # noqa: N818  (control flow)
