@@ -86,10 +86,12 @@ def _draw_values(axes: "Axes", rows: list[OutputResidual]) -> None:
             )
     for i in np.argsort(-np.abs([row.residual for row in rows]))[:NAMED_OUTLIERS]:
         if far[i]:
+            above = predicted[i] > observed[i]  # the text is on the side away from the diagonal
             axes.annotate(
                 _short(rows[i].name),
                 (observed[i], predicted[i]),
-                xytext=(5, 5),
+                xytext=(-6, 4) if above else (6, -9),
+                ha="right" if above else "left",
                 textcoords="offset points",
                 fontsize=8,
                 color=_BAD,
