@@ -64,7 +64,7 @@ sdist-test: setup
 test-statistical: setup
 	$(BIN)/python -m pytest -m statistical
 
-BENCHMARKS := core generators solver_time variance_reduced zoro huge executors run_store attack structures
+BENCHMARKS := core generators solver_time variance_reduced zoro huge executors run_store attack structures simulators calibration
 
 # all of them run; one that crashes or misses its limit makes the target fail in the end
 bench: setup

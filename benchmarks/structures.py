@@ -1,4 +1,4 @@
-"""What `auto` makes of groups and of the simplex: queries to a target, and portfolios.
+"""What `auto` makes of structured sets: queries to a target, and portfolios.
 
 Queries are counted at the first point of the set that reaches the target, a thousandth of the start
 value unless said otherwise; a run that never does counts as infinitely many. ``--held-out`` adds
@@ -10,31 +10,41 @@ import sys
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from core import Row, report, sized
 from scipy.optimize import minimize as scipy_minimize
 
-from szoht import GroupSparse, SparseSimplex, minimize
+from szoht import GroupSparse, LowRank, SparseSimplex, minimize
 from szoht.errors import StartWarning
 from szoht.operators import Operator, Sparse
 from szoht.problems.orlib import load_market
+from szoht.problems.structured import StructureName, structured
 from szoht.types import Indices, Vector
 
 Fun: TypeAlias = Callable[[Vector], float]
+Loss: TypeAlias = Literal["squares", "log_cosh"]
 
 SEEDS = sized(11, 1)
 N_GROUPS, GROUP_SIZE, D, BUDGET = sized((100, 10, 1000, 8000), (8, 3, 40, 100))
 ASSETS, DAYS, PORTFOLIO_BUDGET = sized((460, 1000, 20_000), (20, 40, 60))
 MARKETS = sized(("port1", "port2", "port3", "port4", "port5"), ("port1",))
 K = sized(10, 3)
+SHAPE = sized((30, 30), (6, 5))
 HELD_OUT = "--held-out" in sys.argv
 
 
 def rows() -> list[Row]:
     warnings.simplefilter("ignore", StartWarning)
-    table = [*groups(), *simplex(), *markets(), *simulated(range(sized(3, 1)))]
+    table = [
+        *groups(),
+        *declared(range(SEEDS)),
+        *low_rank(range(SEEDS)),
+        *simplex(),
+        *markets(),
+        *simulated(range(sized(3, 1))),
+    ]
     if HELD_OUT:
         table += [*held_out(), *simulated(range(100, 105))]
     return table
@@ -115,6 +125,79 @@ def groups() -> list[Row]:
 def _ratio(ours: Vector, others: Vector) -> float:
     ours, others = np.minimum(ours, BUDGET), np.minimum(others, BUDGET)
     return float(np.median(ours) / np.median(others))
+
+
+# trees, regions, other bases, matrices
+
+
+def declared(seeds: range) -> list[Row]:
+    """Compare with the same problems where only the number of non-zeros is declared."""
+    table = []
+    cases: tuple[tuple[StructureName, float, float], ...] = (
+        ("tree", 0.5, 0.76),
+        ("region", 0.5, 0.76),
+        ("regions", 1.05, 1.05),
+        ("overlapping_groups", 1.05, 1.05),
+        ("few_per_group", 1.05, 1.05),
+    )
+    for name, squares, log_cosh in cases:
+        limits: dict[Loss, float] = {"squares": squares, "log_cosh": log_cosh}
+        for loss, limit in limits.items():
+            ours, ignored = solve_structured(name, loss, seeds)
+            detail = (
+                f"{np.median(ours):g} queries, {summary(ours)}; ignored {np.median(ignored):g}, "
+                f"{summary(ignored)}"
+            )
+            table.append(Row(f"{name}, {loss}", _ratio(ours, ignored), "x ignored", limit, detail))
+    return table
+
+
+def solve_structured(name: StructureName, loss: Loss, seeds: range) -> tuple[Vector, Vector]:
+    """Return the queries of each seed with the structure declared, and with it ignored."""
+    ours, ignored = [], []
+    for seed in seeds:
+        problem = structured(name, loss=loss, rng=seed)
+        assert problem.constraint is not None
+        assert problem.best_x is not None
+        sparse = Sparse(int(np.count_nonzero(problem.best_x)))
+        value = problem.objective.value
+        ours.append(queries(value, problem.x0, problem.constraint, seed))
+        ignored.append(queries(value, problem.x0, sparse, seed))
+    return np.array(ours), np.array(ignored)
+
+
+def matrix_problem(kind: str, seed: int, shape: tuple[int, int], r: int) -> Fun:
+    rng = np.random.default_rng(seed)
+    p, q = shape
+    best = (rng.standard_normal((p, r)) @ rng.standard_normal((r, q)) / math.sqrt(r)).ravel()
+    if kind == "quadratic":
+        return lambda x: 0.5 * float(((x - best) ** 2).sum())
+    if kind == "log-cosh":
+        return lambda x: float((np.logaddexp(x - best, best - x) - math.log(2)).sum())
+    weights = (
+        (rng.random(p * q) < 0.5) if kind == "half seen" else np.exp(rng.uniform(-1, 1, p * q))
+    )
+    return lambda x: 0.5 * float(weights @ (x - best) ** 2)
+
+
+def low_rank(seeds: range) -> list[Row]:
+    table, (p, q) = [], SHAPE
+    for kind, limit in (("quadratic", 150), ("log-cosh", 450), ("half seen", 1200)):
+        found = solve_matrices(kind, seeds, SHAPE, 2)
+        figure = float(np.median(found)) if np.isfinite(found).all() else math.inf
+        table.append(Row(f"{p} x {q} of rank 2, {kind}", figure, "queries", limit, summary(found)))
+    return table
+
+
+def solve_matrices(
+    kind: str, seeds: range, shape: tuple[int, int], r: int, share: float = 1e-3
+) -> Vector:
+    zero, constraint = np.zeros(shape[0] * shape[1]), LowRank(r, shape)
+    funs = (matrix_problem(kind, seed, shape, r) for seed in seeds)
+    found = [
+        queries(fun, zero, constraint, seed, share) for fun, seed in zip(funs, seeds, strict=True)
+    ]
+    return np.array(found)
 
 
 # simplex
@@ -360,6 +443,16 @@ def held_out() -> list[Row]:
         ignored = solve_groups(kind, seeds, sizes, s, 200, declared=False)
         detail = f"{np.median(ours):g} queries, {summary(ours)}; ignored {np.median(ignored):g}"
         table.append(Row(what, _ratio(ours, ignored), "x ignored", 1.05, detail))
+    for kind, shape, r, share, limit in (
+        ("quadratic", (20, 50), 3, 1e-6, 230),
+        ("log-cosh", (20, 50), 3, 1e-3, 1000),
+        ("weights", (40, 25), 2, 1e-3, 1000),
+        ("half seen", (40, 40), 2, 1e-3, 2000),
+    ):
+        found = solve_matrices(kind, seeds, shape, r, share)
+        what = f"{shape[0]} x {shape[1]} of rank {r}, {kind}"
+        table.append(Row(what, float(np.median(found)), "queries", limit, summary(found)))
+    table += declared(seeds)
     for d, k, start, limit in (
         (1000, 10, "k equal weights", 400),
         (5000, 6, "k equal weights", 250),

@@ -35,6 +35,13 @@ def test_a_benchmark_runs(name, tmp_path):
     assert all(" tiny " in row for row in rows)
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"), [("ablation", "| axis_step | 1e-06 |"), ("wide_plans", "ceiling")]
+)
+def test_what_weighs_the_default_solver_runs(name, shown, tmp_path):
+    assert shown in run(tmp_path, f"{name}.py").stdout
+
+
 def test_every_peer_that_is_installed_runs(tmp_path):
     done = run(tmp_path, "peers/run.py", "--out", str(tmp_path))
     assert "Queries to target" in done.stdout

@@ -145,6 +145,18 @@ def test_measurements_without_names_and_one_sigma(folder):
     assert "output[3]" in outcome.output
 
 
+def test_the_number_of_changes_is_found(folder):
+    files = ("--output", "r.json", "--store", "runs.db")
+    outcome = run(*CALIBRATE, *OPTIONS, "-k", "chi2", *files)
+    assert outcome.exit_code == 0, outcome.output
+    written = json.loads((folder / "r.json").read_text())
+    assert written["support"] == SUPPORT
+    assert written["cost"] in [one["cost"] for one in written["path"]]
+    assert "changed variables" in outcome.output
+    assert run("report", "runs.db", only_run(), "--html", "run.html").exit_code == 0
+    assert "The best answer for each number of changes." in (folder / "run.html").read_text()
+
+
 def test_x_by_name(folder):
     outcome = run("calibrate", "model:named", "--named", *OPTIONS, "--output", "r.json")
     assert outcome.exit_code == 0, outcome.output

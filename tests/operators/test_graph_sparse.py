@@ -1,5 +1,7 @@
 """Connected supports against brute force, and in the set always."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,8 @@ from hypothesis import strategies as st
 from operators.graphs import connected_sets, grid, random_graph
 from szoht.errors import CapabilityError, ParameterError, ParameterTypeError
 from szoht.operators import GraphSparse
+from szoht.operators.connected import _without_zeros
+from szoht.operators.steiner import Graph
 from szoht.theory import graph_head_factor
 
 
@@ -67,13 +71,33 @@ def test_weights_multiply_the_gains():
 def test_a_tail_is_at_least_as_near_as_any_k_nodes():
     edges = grid(4, 4)
     sets = connected_sets(edges, 16, 4)
+    sizes = []
     for seed in range(20):
         y = np.random.default_rng(seed).standard_normal(16)
         x = GraphSparse(4, edges).tail(y)
+        sizes.append(np.count_nonzero(x))
         assert GraphSparse(4, edges).graph(16).labels(np.flatnonzero(x)).max() == 0
         assert ((x - y) ** 2).sum() <= (y @ y - sets @ y**2).min() + 1e-12
+    assert min(sizes) >= 7
+    assert np.median(sizes) <= 12
     with pytest.raises(CapabilityError, match="one component"):
         GraphSparse(4, edges, components=2).tail(y)
+
+
+def test_two_components_are_near_the_best():
+    edges = grid(3, 4)
+    operator = GraphSparse(5, edges, components=2)
+    graph = operator.graph(12)
+    sets = [
+        nodes
+        for nodes in map(np.array, combinations(range(12), 5))
+        if graph.labels(nodes).max() < 2
+    ]
+    for seed in range(15):
+        gains = np.random.default_rng(seed).standard_normal(12) ** 2
+        kept = operator.select(gains, 5)
+        best = max(gains[nodes].sum() for nodes in sets)
+        assert 0.85 * best <= gains[kept].sum() <= best * (1 + 1e-12)
 
 
 def test_several_regions():
@@ -82,6 +106,14 @@ def test_several_regions():
     y += 0.1 * np.sin(np.arange(100))
     x = GraphSparse(5, grid(10, 10), components=2).prox(y, 1.0)
     assert np.flatnonzero(x).tolist() == [11, 12, 22, 77, 78]
+
+
+def test_zeros_that_connect_nothing_are_not_relied_on():
+    """Entries 0 and 2 need node 1, for which there is no room: the heavier one is left."""
+    graph = Graph(3, np.array([[0, 1], [1, 2]]))
+    gains = np.array([1.0, 0.0, 2.0])
+    assert _without_zeros(graph, np.arange(3), gains, 2, 1).tolist() == [2]
+    assert _without_zeros(graph, np.arange(3), gains, 3, 1).tolist() == [0, 1, 2]
 
 
 def test_entries_in_between_may_be_zero():

@@ -123,6 +123,11 @@ def test_few_of_each_group_are_the_nearest_point(y, k, per_group, seed):
     assert ((ours - y) ** 2).sum() <= least * (1 + 1e-12)
 
 
+def test_only_what_is_kept_of_a_group_counts():
+    y = np.array([2.0, 2.0, 2.0, 3.0, 0.0, 0.0])
+    assert GroupSparse(k=1, size=3, per_group=1).prox(y, 1.0).tolist() == [0, 0, 0, 3, 0, 0]
+
+
 def test_groups_with_too_many_non_zeros_are_outside():
     operator = GroupSparse(k=2, size=3, per_group=1)
     assert operator.contains(np.array([1.0, 0, 0, 0, 2.0, 0]))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from operators.graphs import connected_sets, grid, random_graph
-from szoht.operators.steiner import Graph
+from operators.graphs import connected_sets, grid, grown_clusters, random_graph
+from szoht.operators.steiner import Graph, _Growth
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -45,3 +45,22 @@ def test_zeros_connect():
     assert graph.connect(np.array([0, 2]), 2, 1) is None
     assert graph.connect(np.array([0, 2]), 2, 2).tolist() == [0, 2]
     assert graph.connect(np.array([0, 4]), 6, 1) is None
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_clusters_grow_and_merge_as_in_the_paper(seed):
+    """Against a simulation that looks at all edges and clusters at each event."""
+    rng = np.random.default_rng(seed)
+    d = 16
+    edges = np.unique(np.sort(grid(4, 4) if seed % 2 else random_graph(d, 22, rng), axis=1), axis=0)
+    for scale in (0.3, 0.6, 1.0, 2.0):
+        prizes = scale * rng.standard_normal(d) ** 2
+        for components in (1, 2, 3):
+            joined = _Growth(Graph(d, edges), prizes).run(components)
+            # which of several that meet at one time merge, is not determined; how many is
+            assert len(joined) == d - len(grown_clusters(edges, prizes, components))
+
+
+def test_of_two_shortest_paths_the_one_that_touches_more():
+    graph = Graph(5, np.array([[0, 3], [3, 1], [0, 4], [4, 1], [4, 2]]))
+    assert graph.connect(np.array([0, 1, 2]), 4, 1).tolist() == [0, 1, 2, 4]

@@ -56,7 +56,8 @@ def run(known, fun=misfit, x0=None, **options):
 
 def asked_first(known, **options):
     """Return the points of the first plan of a run."""
-    return szoht.AskTell(np.zeros(D), k=3, known=known, **options).ask().points()
+    settings = {"k": 3} | options
+    return szoht.AskTell(np.zeros(D), known=known, **settings).ask().points()
 
 
 def test_the_best_known_point_is_measured_beside_x0_and_begins_the_run():
@@ -128,6 +129,19 @@ def test_a_contradiction_is_found_by_one_measurement():
     assert result.support.tolist() == [3, 7, 20]
     with pytest.warns(KnownPointWarning, match="The run starts from it"):
         run(([NEAR], [-7.0]))
+
+
+def test_the_value_of_x0_is_compared_without_a_query():
+    points, values = pairs(np.vstack([np.zeros(D), 10 * sparse_points(5)]))
+    cold = run(None)
+    with pytest.warns(KnownPointWarning, match=r"value 4\.25, and 5\.25 was .*all 6 `known`"):
+        warm = run((points, values - 1.0))
+    assert warm.nfev == cold.nfev
+
+
+def test_where_k_is_not_given_a_dense_point_is_no_start():
+    assert len(asked_first(pairs([TARGET + 1e-3, NEAR]), k=None)) == 2
+    assert len(asked_first(pairs([TARGET + 1e-3]), k=None)) == 1
 
 
 @pytest.mark.filterwarnings("error")

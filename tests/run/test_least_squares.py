@@ -295,3 +295,31 @@ def test_a_combination_that_is_not_determined():
     assert result.support.tolist() == [0, 1]
     assert result.condition > 1e4
     assert any("hard to tell apart" in line for line in result.warnings)
+
+
+@pytest.mark.parametrize("criterion", ["bic", "chi2"])
+def test_the_number_of_changes_is_found(simulator, criterion):
+    sigma = 0.03
+    errors = sigma * np.random.default_rng(2).standard_normal(simulator.observed.size)
+    result = least_squares(
+        simulator,
+        np.zeros(D),
+        k=criterion,
+        observed=simulator.observed + errors,
+        sigma=sigma,
+        rng=0,
+        max_queries=150,
+    )
+    np.testing.assert_array_equal(result.support, simulator.support)
+    costs = [point.fun for point in result.path]
+    assert [point.k for point in result.path] == list(range(11))
+    assert costs == sorted(costs, reverse=True)
+    assert result.cost <= costs[3]
+    assert (result.fun**2).sum() / 2 == pytest.approx(result.cost)
+    assert all(np.count_nonzero(point.x) <= point.k for point in result.path)
+    assert len(result.intervals) == 3
+
+
+def test_chi_square_needs_sigma(simulator):
+    with pytest.raises(ParameterError, match="`sigma` must be given with k='chi2'"):
+        least_squares(simulator, np.zeros(D), k="chi2", observed=simulator.observed)

@@ -64,6 +64,11 @@ the previous revision can then be read, but not resumed.
 
 DEFAULT_BATCH = 32
 
+FILLED_IN = frozenset(
+    ("k", "constraint", "d", "max_queries", "n_samples", "has_units", "integer_steps", "plan_width")
+)
+"""Parameters of methods that are no options: they follow from the other arguments of `build`."""
+
 
 def revision(name: str) -> int:
     """Return the revision of a stored algorithm or part."""
@@ -82,10 +87,12 @@ def build(
     max_queries: int | None = None,
     has_units: bool = False,
     integer_steps: Vector | None = None,
+    plan_width: int = 1,
 ) -> Algorithm:
     """Return the algorithm that ``method`` names, or check that an object needs nothing else."""
     if not isinstance(method, str):
-        return _as_given(method, k=k, constraint=constraint, options=options)
+        wide = None if plan_width == 1 else plan_width
+        return _as_given(method, k=k, constraint=constraint, options=options, plan_width=wide)
     if method not in METHODS:
         known = ", ".join(repr(name) for name in METHODS)
         raise ParameterError(
@@ -98,6 +105,7 @@ def build(
     accepted = inspect.signature(factory).parameters
     facts: dict[str, Any] = {"d": x0.size, "max_queries": max_queries, "n_samples": n_samples}
     settings = {name: value for name, value in facts.items() if name in accepted}
+    settings |= _plan_width(method, accepted, plan_width)
     if "has_units" in accepted:
         settings |= {"has_units": has_units, "integer_steps": integer_steps}
     if "sampler" in accepted and isinstance(accepted["sampler"].default, Full):
@@ -122,13 +130,24 @@ def _constraint(
     return operator
 
 
+def _plan_width(method: str, accepted: Collection[str], plan_width: int) -> dict[str, int]:
+    check_integer("plan_width", plan_width, low=1)
+    if "plan_width" in accepted:
+        return {"plan_width": plan_width}
+    if plan_width != 1:
+        raise ParameterError(
+            f"`plan_width` is for method 'auto'; the plans of {method!r} are as wide as its own "
+            f"parameters say. Got plan_width={plan_width}."
+        )
+    return {}
+
+
 def _checked(
     method: str, accepted: Iterable[str], options: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     if options is not None and not isinstance(options, Mapping):
         raise ParameterTypeError(f"`options` must be a dict; got options={options!r}.")
-    filled_in = ("k", "constraint", "d", "max_queries", "n_samples", "has_units", "integer_steps")
-    allowed = [name for name in accepted if name not in filled_in]
+    allowed = [name for name in accepted if name not in FILLED_IN]
     for name in options or {}:
         if name not in allowed:
             raise ParameterError(

@@ -48,6 +48,7 @@ def ask(
     target: options.Target = None,
     seed: options.Seed = None,
     on_error: options.OnErrorChoice = None,
+    plan_width: options.PlanWidth = 1,
     known: options.Known = None,
     observed: stated_data.ObservedFile = None,
     sigma: stated_data.Sigma = None,
@@ -107,6 +108,7 @@ def ask(
                     options=options.parse_options(option),
                     rng=seed,
                     on_error=cast(OnError | None, on_error),
+                    plan_width=plan_width,
                     known=known,
                     **limits,
                 )

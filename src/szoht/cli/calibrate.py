@@ -43,7 +43,10 @@ def calibrate(
     unit: stated.Unit = None,
     integer: stated.Integer = None,
     named: programs.NamedInput = False,
-    k: Annotated[str, typer.Option("-k", help="Maximum number of changes.")] = "5",
+    k: Annotated[
+        str,
+        typer.Option("-k", help="Maximum number of changes; or bic or chi2, to find the number."),
+    ] = "5",
     budget: options.Budget = None,
     seconds: options.Seconds = None,
     target: options.Target = None,

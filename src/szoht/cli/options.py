@@ -131,6 +131,14 @@ OnErrorChoice: TypeAlias = Annotated[
 Workers: TypeAlias = Annotated[
     int | None, typer.Option("--workers", help="Number of points to evaluate in parallel.")
 ]
+PlanWidth: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        "--plan-width",
+        help="Number of points that can be evaluated at the same time: method auto asks more of "
+        "them in fewer rounds.",
+    ),
+]
 Retries: TypeAlias = Annotated[
     int | None, typer.Option("--retries", help="Number of retries of a failed evaluation.")
 ]

@@ -55,7 +55,8 @@ def resume(
             name = file.find(run)
             spec = file.spec(name)
             source = spec.source
-            if not isinstance(spec.method, Calibration) and (residuals or figure):
+            has_fit = isinstance(spec.method, Calibration) and not spec.method.components
+            if (residuals or figure) and not has_fit:
                 raise ParameterError(
                     f"`residuals` and `figure` need a calibration; {name} is none."
                 )

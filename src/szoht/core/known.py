@@ -1,6 +1,8 @@
 """Known evaluations: points and values from before a run, in the solver's numbers."""
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -9,6 +11,9 @@ from szoht.errors import ParameterError
 from szoht.types import Mask, Vector
 
 __all__ = ["KnownEvaluations"]
+
+MOST_DIGITS = 13
+"""Values with as many digits are not rounded."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,6 +37,18 @@ class KnownEvaluations:
             )
         if not (np.isfinite(self.points).all() and np.isfinite(self.values).all()):
             raise ParameterError("`known` must be finite points and values.")
+
+    @cached_property
+    def rounding(self) -> float:
+        """The standard deviation of the error of values that are stated to few digits."""
+        largest = float(np.abs(self.values).max(initial=0.0))
+        if not largest > 0:
+            return 0.0
+        for digits in range(MOST_DIGITS):
+            last = 10.0 ** (math.floor(math.log10(largest)) - digits)
+            if np.allclose(np.rint(self.values / last) * last, self.values, rtol=1e-14, atol=0):
+                return last / math.sqrt(12)
+        return 0.0
 
     def without(self, dropped: Mask) -> "KnownEvaluations":
         """Return them without those that a mask marks."""

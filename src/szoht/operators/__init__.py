@@ -2,6 +2,7 @@
 
 from szoht.core.operator import Operator
 from szoht.operators.box import Box
+from szoht.operators.expansivity_bound import expansivity_bound
 from szoht.operators.graph_sparse import GraphSparse
 from szoht.operators.group_sparse import GroupSparse
 from szoht.operators.identity import Identity
@@ -31,4 +32,5 @@ __all__ = [
     "SparseSimplex",
     "TreeSparse",
     "TwoStep",
+    "expansivity_bound",
 ]

@@ -108,7 +108,8 @@ class GraphSparse:
 
         If an edge costs one and a node's prize is t y_i^2, the tree F of at least 2 k - 1 nodes and
         any k connected nodes T fulfill ``2 (k - 1) + 2 t |y outside F|^2 <= edges(F) + 2 t |y
-        outside F|^2 <= 2 (k - 1) + 2 t |y outside T|^2``. Bounds do not matter; one component only.
+        outside F|^2 <= 2 (k - 1) + 2 t |y outside T|^2``. Where no such tree is found, y itself is
+        returned. Bounds do not matter; one component only.
         """
         if self.components > 1:
             raise CapabilityError(
@@ -119,7 +120,7 @@ class GraphSparse:
         from szoht.operators.connected import steiner_nodes  # noqa: PLC0415  (imports SciPy)
 
         nodes = steiner_nodes(self.graph(y.size), gains, 1, least=least, most=2 * least)
-        if nodes.size < least:  # no tree has so many, or none was found
+        if nodes.size < least:
             nodes = np.flatnonzero(gains)
         x = np.zeros_like(y)
         x[nodes] = y[nodes]

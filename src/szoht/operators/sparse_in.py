@@ -73,7 +73,8 @@ class SparseIn:
 
     def check(self, d: int) -> None:
         """Raise unless the transform fits d, has k columns and is orthonormal."""
-        rows, columns = (d, d) if isinstance(self.transform, str) else self.transform.shape
+        rows = d if isinstance(self.transform, str) else self.transform.shape[0]
+        columns = self.n_coefficients(d)
         if rows != d:
             raise ParameterError(f"`transform` must have d rows; got {rows} with d={d}.")
         if isinstance(self.transform, str) and self.transform == "haar" and d & (d - 1):
@@ -91,6 +92,10 @@ class SparseIn:
                     f"transpose; W'W z differs from z by {error:.1g}. Minimize over z instead, "
                     "with k, the function lambda z: f(W @ z)."
                 )
+
+    def n_coefficients(self, d: int) -> int:
+        """Return how many coefficients a point of ``d`` dimensions has."""
+        return d if isinstance(self.transform, str) else int(self.transform.shape[1])
 
     def coefficients(self, x: Vector) -> Vector:
         """Return W'x."""

@@ -70,7 +70,8 @@ class Graph:
     def connect(self, nodes: Indices, size: int, components: int) -> Indices | None:
         """Return ``nodes`` and others that connect them, ``size`` at most, or None if not found.
 
-        While there are too many components, the smallest is joined to the nearest other one.
+        While there are too many components, the smallest is joined to the nearest other one; of
+        paths of the same length, by nodes that touch many of ``nodes``.
         """
         while nodes.size <= size:
             labels = self.labels(nodes)
@@ -78,23 +79,34 @@ class Graph:
             if counts.size <= components:
                 return nodes
             start = labels == np.argmin(counts)
-            distances, above, _ = dijkstra(
-                self.matrix(self.edges, np.ones(len(self.edges))),
-                directed=False,
-                indices=nodes[start],
-                return_predecessors=True,
-                unweighted=True,
-                limit=size,
-                min_only=True,
-            )
-            node = int(nodes[~start][np.argmin(distances[nodes[~start]])])
-            if np.isinf(distances[node]):
+            path = self._shortest_path(nodes[start], nodes[~start], size)
+            if path is None:
                 return None
-            path = [node]
-            while above[path[-1]] >= 0:
-                path.append(int(above[path[-1]]))
             nodes = np.union1d(nodes, path)
         return None
+
+    def _shortest_path(self, starts: Indices, ends: Indices, longest: int) -> Indices | None:
+        """Return the nodes of a shortest path from any start to any end, if there is one."""
+        touched = np.zeros(self.d)
+        for nodes in (starts, ends):
+            np.add.at(touched, [other for node in nodes for other in self.neighbors[node]], 1.0)
+        # less than one for all nodes of a path together: lengths are compared first
+        costs = 1.0 - touched / (2.0 * longest * max(1.0, float(touched.max())))
+        both = np.vstack([self.edges, self.edges[:, ::-1]])
+        distances, above, _ = dijkstra(
+            self.matrix(both, costs[both[:, 1]]),
+            indices=starts,
+            return_predecessors=True,
+            limit=longest,
+            min_only=True,
+        )
+        node = int(ends[np.argmin(distances[ends])])
+        if np.isinf(distances[node]):
+            return None
+        path = [node]
+        while above[path[-1]] >= 0:
+            path.append(int(above[path[-1]]))
+        return np.array(path, dtype=np.intp)
 
     def steiner_forest(self, prizes: Vector, components: int) -> Indices:
         """Return nodes of at most ``components`` trees F with few edges and large prizes.

@@ -3,7 +3,7 @@
 from szoht.errors import MissingExtraError
 from szoht.reporting.figures import inline_svg
 from szoht.reporting.fit_figure import MARKED_RESIDUAL, fit_figure
-from szoht.reporting.fit_report import changes_with_intervals, worst_residuals
+from szoht.reporting.fit_report import changes_with_intervals, path_rows, worst_residuals
 from szoht.reporting.page import Badge, HtmlFigure, HtmlTable, Section
 from szoht.reporting.text import printable
 from szoht.run.least_squares_result import LeastSquaresResult
@@ -19,7 +19,8 @@ def fit_sections(fit: LeastSquaresResult) -> tuple[Section, ...]:
     if not fit.residual_table:
         text = ("The start has not been simulated yet.",)
         return (Section(anchor="fit", title="Predicted against observed", text=text),)
-    return (_fit(fit), _intervals(fit), _alternatives(fit), _residuals(fit))
+    path = (_path(fit),) if fit.path else ()
+    return (_fit(fit), _intervals(fit), *path, _alternatives(fit), _residuals(fit))
 
 
 def _fit(fit: LeastSquaresResult) -> Section:
@@ -53,6 +54,13 @@ def _intervals(fit: LeastSquaresResult) -> Section:
         ),
         content=(HtmlTable(header=header, rows=rows),) if rows else (),
     )
+
+
+def _path(fit: LeastSquaresResult) -> Section:
+    rows = [(k, cost, printable(names)) for k, cost, names in path_rows(fit)]
+    table = HtmlTable(header=("k", "cost", "changed variables"), rows=rows)
+    text = ("The best answer for each number of changes.",)
+    return Section(anchor="path", title="Path", text=text, content=(table,))
 
 
 def _alternatives(fit: LeastSquaresResult) -> Section:

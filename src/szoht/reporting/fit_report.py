@@ -18,6 +18,7 @@ __all__ = [
     "changes_with_intervals",
     "describe_fit_tables",
     "fit_to_json",
+    "path_rows",
     "residuals_to_csv",
     "worst_residuals",
 ]
@@ -30,7 +31,8 @@ INTERVAL_COLUMNS = ("standard_error", "low", "high")
 
 def describe_fit_tables(fit: LeastSquaresResult) -> str:
     """Return the changed variables, what else explains the data, and the largest residuals."""
-    parts = [_changes_table(fit), _alternatives_table(fit), _residuals_table(fit)]
+    tables = (_changes_table, _path_table, _alternatives_table, _residuals_table)
+    parts = [table(fit) for table in tables]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -44,6 +46,14 @@ def worst_residuals(fit: LeastSquaresResult) -> list[OutputResidual]:
     """Return the outputs that are not missing, those of largest residual first."""
     present = [row for row in fit.residual_table if math.isfinite(row.residual)]
     return sorted(present, key=lambda row: -abs(row.residual))
+
+
+def path_rows(fit: LeastSquaresResult) -> list[tuple[int, float, str]]:
+    """Return k, the cost and the changed variables of each answer on the path."""
+    labels, changed = fit.variables.labels, fit.variables.changed
+    return [
+        (one.k, float(one.fun), ", ".join(labels[i] for i in changed(one.x))) for one in fit.path
+    ]
 
 
 def changes_to_csv(fit: LeastSquaresResult) -> str:
@@ -77,6 +87,7 @@ def fit_to_json(fit: LeastSquaresResult) -> dict[str, Any]:
         "changes": [asdict(one) | _interval(entry) for one, entry in changes_with_intervals(fit)],
         "covariance": fit.covariance.tolist(),
         "alternatives": [_alternative(fit, other) for other in fit.alternatives],
+        "path": [{"k": one.k, "cost": float(one.fun), "x": one.x.tolist()} for one in fit.path],
         "residuals": [row._asdict() for row in fit.residual_table],
         "warnings": list(fit.warnings),
         "explain": list(fit.explain),
@@ -119,6 +130,11 @@ def _changes_table(fit: LeastSquaresResult) -> str:
         for change, entry in changes_with_intervals(fit)
     ]
     return format_table([header, *rows])
+
+
+def _path_table(fit: LeastSquaresResult) -> str:
+    rows = [(str(k), f"{cost:.4g}", names) for k, cost, names in path_rows(fit)]
+    return format_table([("k", "cost", "changed variables"), *rows]) if rows else ""
 
 
 def _alternatives_table(fit: LeastSquaresResult) -> str:

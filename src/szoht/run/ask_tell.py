@@ -38,7 +38,7 @@ class AskTell(SolverRun):
         As in `minimize`.
     reference, bounds, unit, integer, names, maximize, known
         As in `minimize`: points, values and results are in the user's numbers.
-    max_queries, max_iterations, max_seconds, target, stop
+    max_queries, max_iterations, max_seconds, target, stop, plan_width
         As in `minimize`.
     n_samples : int, optional
         The number of components of a finite sum, for a ``method`` that draws minibatches.
@@ -82,6 +82,7 @@ class AskTell(SolverRun):
         stochastic: bool = False,
         on_error: OnError | None = None,
         known: Known = None,
+        plan_width: int = 1,
         callback: Callback | Iterable[Callback] | None = None,
         monitor: Callable[[Vector], float] | None = None,
     ) -> None:
@@ -109,6 +110,7 @@ class AskTell(SolverRun):
                 stochastic=stochastic,
                 on_error=on_error,
                 known=known,
+                plan_width=plan_width,
             ),
             (*as_callbacks(callback), log),
             monitor,

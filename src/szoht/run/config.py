@@ -89,6 +89,7 @@ class RunConfig:
         stochastic: bool = False,
         on_error: OnError | None = None,
         known: Known = None,
+        plan_width: int = 1,
     ) -> Self:
         """Return the configuration that the arguments of `minimize` describe."""
         named = x_as != "array"
@@ -119,6 +120,7 @@ class RunConfig:
                 max_queries=_known_budget(
                     limits, stop, n_samples, before=0 if known is None else CHECK_POINTS
                 ),
+                plan_width=plan_width,
             )
             prepared = prepare_known(
                 known, start, variables=variables, algorithm=algorithm, maximize=maximize

@@ -41,16 +41,17 @@ def describe_ending(
     *,
     on_error: OnError | None,
     needed: int,
-    left: int,
-    limit: int | None,
+    budget: tuple[int, int | None],
 ) -> str:
-    """Say why the run ended, and what to do about it; ``left`` queries of ``limit`` are."""
+    """Say why the run ended, and what to do; ``budget`` is what was spent, and its limit."""
     if failure is not None:
         by_executor = isinstance(failure.exception, ExecutorError)
         remedy = "" if by_executor or on_error == "skip" else status.remedy
         return f"{status.text} {failure} {remedy}".strip()
-    if status is Status.QUERIES and left > 0:
+    spent, limit = budget
+    if status is Status.QUERIES and limit is not None and spent < limit:
         return (
-            f"The next step needs {needed} queries, and {left} of {limit} are left. {status.remedy}"
+            f"The next step needs {needed} queries, and {limit - spent} of {limit} are left. "
+            f"{status.remedy}"
         )
     return status.message

@@ -1,7 +1,7 @@
 """Known evaluations: points and values from before a run, the best of which may be its start."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self, cast
 
@@ -15,6 +15,7 @@ from szoht.core.validation import frozen
 from szoht.core.variables import Variables
 from szoht.errors import CapabilityError, KnownPointWarning, ParameterError, warn
 from szoht.estimators.sensing.noise_test import robust_scale
+from szoht.operators import Identity
 from szoht.run.known_sources import Known, read_known
 from szoht.types import Indices, Mask, Sample, Vector
 
@@ -45,6 +46,9 @@ CLOSE_TO_START = 0.3
 
 LUCK = 0.5
 """A best known point is a better start if it gains more than this share of the values' spread."""
+
+PATH_STARTS = 10
+"""Where k is not given, a start has non-zeros at one in so many variables."""
 
 SHOWN_ROWS = 5
 
@@ -89,7 +93,7 @@ def prepare_known(
     ).without(_in_conflict(z, values))
     if not values.size:
         return None
-    best = _best(z, values, start, algorithm.operator, maximize=maximize)
+    best = _best(z, values, start, _contains(algorithm, start), maximize=maximize)
     if best is None and not (uses_known(algorithm) or (z == start).all(axis=1).any()):
         warn(
             f"None of the {values.size} `known` points satisfies {algorithm.operator!r}; the run "
@@ -104,14 +108,30 @@ def uses_known(algorithm: Algorithm) -> bool:
     return hasattr(algorithm, "known")
 
 
+def _contains(algorithm: Algorithm, start: Vector) -> Callable[[Vector], bool]:
+    """Return what tells whether a point may be a start.
+
+    Where k is not given, the path over it begins at few non-zeros.
+    """
+    if uses_known(algorithm) and isinstance(algorithm.operator, Identity):
+        most = max(int(np.count_nonzero(start)), start.size // PATH_STARTS)
+        return lambda x: int(np.count_nonzero(x)) <= most
+    contains: Callable[[Vector], bool] = getattr(algorithm.operator, "contains", lambda _: True)
+    return contains
+
+
 def _best(
-    z: Vector, values: Vector, start: Vector, operator: Any, *, maximize: bool
+    z: Vector,
+    values: Vector,
+    start: Vector,
+    contains: Callable[[Vector], bool],
+    *,
+    maximize: bool,
 ) -> Measured | None:
-    contains = getattr(operator, "contains", None)
     for i in np.argsort(-values if maximize else values, kind="stable").tolist():
         if np.array_equal(z[i], start):
             return None
-        if contains is None or contains(z[i]):
+        if contains(z[i]):
             return Measured(frozen(z[i].copy()), float(values[i]))
     return None
 
@@ -163,7 +183,7 @@ class KnownCheck:
         return replace(
             check,
             keep_start=_keeps_start(evaluations, start, known.x),
-            least_gain=_least_gain(evaluations, algorithm.operator),
+            least_gain=_least_gain(evaluations, _contains(algorithm, start)),
         )
 
     @property
@@ -225,14 +245,13 @@ def tell_known(algorithm: Algorithm, check: KnownCheck, chosen: KnownStart) -> A
     return cast(Algorithm, replace(cast(Any, algorithm), known=known))
 
 
-def _least_gain(evaluations: KnownEvaluations, operator: Any) -> float:
+def _least_gain(evaluations: KnownEvaluations, contains: Callable[[Vector], bool]) -> float:
     """Return what the best known point must gain to be no matter of luck.
 
     The best of many random points says little: its support is as random as theirs.
     """
-    contains = getattr(operator, "contains", None)
-    allowed = [contains is None or contains(x) for x in evaluations.points]
-    values = evaluations.values[np.array(allowed, dtype=bool)]
+    allowed = np.array([contains(x) for x in evaluations.points], dtype=bool)
+    values = evaluations.values[allowed]
     return LUCK * robust_scale(values) if values.size else 0.0
 
 

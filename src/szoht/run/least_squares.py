@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 
 from szoht.algorithms.calibration import Calibration
+from szoht.algorithms.calibration.path import Criterion
 from szoht.algorithms.calibration.residuals import Loss
 from szoht.core.objective import Call, HasValue, Objective, as_objective
-from szoht.core.query import Answer, Plan
 from szoht.core.validation import check_integer
 from szoht.core.variable_columns import Named
 from szoht.core.variables import Variables
-from szoht.evaluation.chunks import Chunk, ChunkValues
+from szoht.errors import ParameterError
+from szoht.evaluation.chunks import ChunkValues
 from szoht.evaluation.executors.base import Executor
 from szoht.evaluation.executors.config import resolve_executor
-from szoht.evaluation.oracle import NO_CHUNKS, OnChunk, OnError, Oracle, check_capabilities
+from szoht.evaluation.oracle import OnError, check_capabilities
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.config import RunConfig
@@ -28,6 +29,7 @@ from szoht.run.least_squares_result import LeastSquaresResult, as_least_squares,
 from szoht.run.loop import drive, evaluating
 from szoht.run.mapped import XForm, check_x_as, map_objective
 from szoht.run.outputs import ObservedData, OutputForm, with_outputs
+from szoht.run.primed_oracle import PrimedOracle, first_outputs
 from szoht.run.problem import Bounds, Start, VariableOptions
 from szoht.stopping import Rule
 from szoht.store import StoreLike, open_store
@@ -38,12 +40,15 @@ __all__ = ["LeastSquaresAskTell", "least_squares"]
 FIXED_SIMULATIONS, SIMULATIONS_PER_MEASUREMENT = 100, 20
 """The budget where no limit is given: so many, and so many times k (1 + ln(d / k))."""
 
+MOST_CHANGES_BELIEVED = 10
+"""Where the number of changes is found out, it is at most this."""
+
 
 def least_squares(
     fun: Call | HasValue | Objective,
     x0: Start,
     *,
-    k: int = 5,
+    k: int | Criterion = 5,
     observed: Any = None,
     sigma: Any = None,
     loss: Loss = "linear",
@@ -87,8 +92,11 @@ def least_squares(
         start, so that nothing is gained by losing them.
     x0 : Variables, or array of shape (d,)
         The nominal values, from which changes are counted, and where the run begins.
-    k : int
-        At most this many variables are changed; more than there are means all.
+    k : int, "bic" or "chi2"
+        At most this many variables are changed; more than there are means all. "bic" finds the
+        number, at most 10, with the least Bayesian information criterion; "chi2" the least
+        number whose misfit the errors of the measurements explain, which needs ``sigma``.
+        ``result.path`` has the best answer for each.
     observed : array of shape (m,), dict or Series, optional
         The measurements, NaN where one is missing; by default zeros. By name, if outputs are.
     sigma : float, array of shape (m,), dict or Series, optional
@@ -152,7 +160,7 @@ def least_squares(
         variable_options=VariableOptions(bounds=bounds, unit=unit, integer=integer, names=names),
         measurements=ObservedData.of(observed, sigma),
     )
-    form, first = _output_form(problem, objective, x_as)
+    form, first = problem.output_form(objective, x_as)
     limits = {
         "max_queries": max_queries,
         "max_iterations": max_iterations,
@@ -170,7 +178,7 @@ def least_squares(
         x_as=x_as,
     )
     objective = map_objective(with_outputs(objective, form), problem.variables, x_as=x_as)
-    oracle = _PrimedOracle(
+    oracle = PrimedOracle(
         objective=objective, on_error=on_error, chunk_size=chunk_size, first=first
     )
     callbacks, displays = prepare_callbacks(callback, progress=progress)
@@ -207,7 +215,7 @@ class LeastSquaresAskTell(AskTell):
         self,
         x0: Start,
         *,
-        k: int = 5,
+        k: int | Criterion = 5,
         observed: Any = None,
         sigma: Any = None,
         loss: Loss = "linear",
@@ -257,16 +265,31 @@ class _Problem:
 
     variables: Variables
     k: int
+    criterion: Criterion | None
     measurements: ObservedData
 
     @classmethod
     def of(
-        cls, x0: Start, *, k: int, variable_options: VariableOptions, measurements: ObservedData
+        cls,
+        x0: Start,
+        *,
+        k: int | Criterion,
+        variable_options: VariableOptions,
+        measurements: ObservedData,
     ) -> "_Problem":
         variables = _variables(x0, variable_options)
+        criterion: Criterion | None = None
+        if k == "bic" or k == "chi2":  # noqa: PLR1714  (for the type checker)
+            criterion, k = k, MOST_CHANGES_BELIEVED
+        if criterion == "chi2" and measurements.sigma is None:
+            raise ParameterError(
+                "`sigma` must be given with k='chi2': it says what the errors explain; got None."
+            )
         check_integer("k", k, low=1)
         free = max(int(variables.free.sum()), 1)
-        return cls(variables=variables, k=min(k, free), measurements=measurements)
+        return cls(
+            variables=variables, k=min(k, free), criterion=criterion, measurements=measurements
+        )
 
     def config(
         self,
@@ -300,6 +323,7 @@ class _Problem:
             loss=loss,
             f_scale=f_scale,
             grid=self.variables.grid,
+            criterion=self.criterion,
             max_queries=limits.get("max_queries"),
         )
         return RunConfig.of(
@@ -311,6 +335,16 @@ class _Problem:
             on_error=on_error,
             x_as=x_as,
         )
+
+    def output_form(
+        self, objective: Objective, x_as: XForm
+    ) -> tuple[OutputForm, ChunkValues | None]:
+        """Return the form of the outputs, and what the start gave if it had to be asked for it."""
+        measured = self.measurements
+        if measured.n_outputs is not None:
+            return OutputForm(n_outputs=measured.n_outputs, names=measured.names), None
+        mapped = map_objective(objective, self.variables, x_as=x_as)
+        return first_outputs(mapped, self.variables.z_start)
 
     @property
     def _default_budget(self) -> int:
@@ -325,45 +359,3 @@ def _variables(x0: Start, options: VariableOptions) -> Variables:
     variables = options.variables(x0, method="auto")
     assert variables is not None, "a reference is given"  # noqa: S101
     return variables
-
-
-def _output_form(
-    problem: _Problem, objective: Objective, x_as: XForm
-) -> tuple[OutputForm, ChunkValues | None]:
-    """Return the form of the outputs, and what the start gave if it had to be asked for it."""
-    measured = problem.measurements
-    if measured.n_outputs is not None:
-        return OutputForm(n_outputs=measured.n_outputs, names=measured.names), None
-    mapped = map_objective(objective, problem.variables, x_as=x_as)
-    start = problem.variables.z_start
-    if mapped.values is not None:
-        row = np.asarray(mapped.values(start[np.newaxis], None))[0]
-        form = OutputForm(n_outputs=row.size)
-    else:
-        answer = mapped.value(start.copy(), None)
-        form = OutputForm.of(answer)
-        row = form.row(answer)
-    finite = np.where(np.isfinite(row), row, np.nan)[np.newaxis]
-    return form, ChunkValues(chunk=Chunk(0, 0, 1), values=finite)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _PrimedOracle(Oracle):
-    """An oracle that knows the answer to the first plan, which said how many outputs there are."""
-
-    first: ChunkValues | None = None
-
-    def __call__(
-        self,
-        plan: Plan,
-        *,
-        known: Mapping[Chunk, ChunkValues] = NO_CHUNKS,
-        on_chunk: OnChunk | None = None,
-    ) -> list[Answer]:
-        """Evaluate every point of the plan that is not known."""
-        first = self.first
-        if plan is self.first_plan and first is not None and first.chunk not in known:
-            if on_chunk is not None:
-                on_chunk(first)
-            known = {**known, first.chunk: first}
-        return super().__call__(plan, known=known, on_chunk=on_chunk)

@@ -9,6 +9,7 @@ import numpy as np
 
 from szoht.algorithms.calibration.report import FitReport, OtherSupport, describe_fit
 from szoht.algorithms.calibration.solver import Calibration
+from szoht.core.algorithm import PathPoint
 from szoht.core.changes import Changes, Effect, describe_changes
 from szoht.core.extras import import_pandas
 from szoht.core.validation import check_real
@@ -96,7 +97,8 @@ class LeastSquaresResult:
     warnings
         What the data do not identify, in words.
     path
-        With ``k="bic"``: the best answer for each k that was tried.
+        With ``k="bic"`` or "chi2": the best answer for each k, with ``k``, ``x`` and ``fun``, its
+        cost.
     history, explain, counts, faults, failure, seconds, seed, run, method
         As in `Result`. The history's values are costs.
     """
@@ -125,6 +127,7 @@ class LeastSquaresResult:
     history: dict[str, Any] = field(repr=False)
     explain: tuple[str, ...] = field(repr=False)
     effects: Mapping[int, Effect] = field(repr=False)
+    path: tuple[PathPoint, ...] = field(default=(), repr=False)
     failure: Failure | None = None
     faults: Faults = field(default_factory=Faults)
     run: str | None = None
@@ -203,6 +206,7 @@ def as_least_squares(run: AskTell, result: Result, *, level: float = 0.95) -> Le
         method=result.method,
         history=result.history,
         explain=result.explain,
+        path=result.path,
         failure=result.failure,
         faults=result.faults,
         run=result.run,
@@ -212,7 +216,8 @@ def as_least_squares(run: AskTell, result: Result, *, level: float = 0.95) -> Le
 
 def with_fit(run: AskTell, result: Result) -> Result:
     """Return the result of a run, of one of `least_squares` with what that returns as ``fit``."""
-    if not isinstance(run.algorithm, Calibration):
+    algorithm = run.algorithm
+    if not isinstance(algorithm, Calibration) or algorithm.components:
         return result
     return replace(result, fit=as_least_squares(run, result))
 

@@ -4,13 +4,14 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
 from contextlib import ExitStack
-from typing import Any, ParamSpec
+from typing import Any, Literal, ParamSpec
 
 import numpy as np
 
 from szoht.core.algorithm import Algorithm
 from szoht.core.objective import Call, HasValue, Objective, as_objective
 from szoht.core.operator import Operator
+from szoht.core.validation import check_choice
 from szoht.core.variable_columns import Named
 from szoht.evaluation.executors.base import Executor
 from szoht.evaluation.executors.config import resolve_executor
@@ -18,10 +19,12 @@ from szoht.evaluation.oracle import OnError, Oracle, check_capabilities
 from szoht.result import Result
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
+from szoht.run.components import as_components
 from szoht.run.config import RunConfig
 from szoht.run.known import Known
 from szoht.run.loop import drive, evaluating
 from szoht.run.mapped import XForm, check_x_as, map_objective
+from szoht.run.primed_oracle import PrimedOracle
 from szoht.run.problem import Bounds, Start, VariableOptions
 from szoht.stopping import Rule
 from szoht.store import StoreLike, open_store
@@ -59,6 +62,7 @@ def minimize(
     along: Call | None = None,
     args: tuple[Any, ...] = (),
     x_as: XForm = "array",
+    returns: Literal["value", "components"] = "value",
     on_error: OnError | None = None,
     chunk_size: int | None = None,
     workers: int | None = None,
@@ -71,6 +75,7 @@ def minimize(
     progress: bool = False,
     store: StoreLike | None = None,
     known: Known = None,
+    plan_width: int = 1,
 ) -> Result:
     """Minimize a black-box function under a sparsity constraint: min f(x), ||x||_0 <= k.
 
@@ -132,6 +137,10 @@ def minimize(
         Passed to ``fun``, ``gradient`` and ``along`` after their own arguments.
     x_as : {"array", "series", "dict"}
         What ``fun`` is given: an array, or numbers by name, as a pandas Series or a dict.
+    returns : {"value", "components"}
+        What ``fun`` returns: its value, or an array of components >= 0, such as squared errors or
+        the losses of single samples, whose mean is minimized. All of them are learned from, by
+        Gauss-Newton as in `least_squares`, with the default method and sets that count.
     on_error : {"stop", "skip", "raise"}, optional
         When f raises or returns something else than a finite real number: end the run with a
         status and the best point so far; skip the point and count it; or raise. By default such
@@ -143,6 +152,10 @@ def minimize(
         Evaluate on this many processes of this machine, -1 for one per processor. The iterates
         stay the same, bit for bit. A script must then start the run below
         ``if __name__ == "__main__":``.
+    plan_width : int
+        For method "auto": how many points can be evaluated at the same time, >= 1. Plans are filled
+        up to a multiple of it by points that may be needed next, which takes more queries in fewer
+        rounds. Unlike ``workers``, it changes which points are asked, and is stored with the run.
     executor : szoht.executors.Executor or concurrent.futures.Executor
         Evaluate by workers of `szoht.executors.Threads`, `Processes`, `Dask` or `Ray`, or by any
         pool of `concurrent.futures`, which is not closed.
@@ -208,13 +221,36 @@ def minimize(
         retries=retries,
         min_fraction=min_fraction,
     )
+    variable_options = VariableOptions(
+        reference=reference, bounds=bounds, unit=unit, integer=integer, names=names
+    )
+    first = None
+    if check_choice("returns", returns, ("value", "components")) == "components":
+        others = {
+            "method": "" if method == "auto" else method,
+            "options": options,
+            "maximize": maximize,
+            "known": known,
+            "gradient": gradient,
+            "along": along,
+            "stochastic": objective.stochastic,
+        }
+        method, objective, first = as_components(
+            objective,
+            x0,
+            k=k,
+            constraint=constraint,
+            variable_options=variable_options,
+            x_as=x_as,
+            max_queries=max_queries,
+            others=others,
+        )
+        k = constraint = None
     config = RunConfig.of(
         x0,
         k=k,
         constraint=constraint,
-        variable_options=VariableOptions(
-            reference=reference, bounds=bounds, unit=unit, integer=integer, names=names
-        ),
+        variable_options=variable_options,
         maximize=maximize,
         x_as=x_as,
         method=method,
@@ -231,9 +267,12 @@ def minimize(
         stochastic=objective.stochastic,
         on_error=on_error,
         known=known,
+        plan_width=plan_width,
     )
     objective = map_objective(objective, config.variables, x_as=x_as)
     oracle = Oracle(objective=objective, on_error=on_error, chunk_size=chunk_size)
+    if first is not None:
+        oracle = PrimedOracle(**vars(oracle), first=first)
     callbacks, displays = prepare_callbacks(callback, progress=progress)
     run = AskTell.from_config(config, callback=callbacks, monitor=monitor)
     check_capabilities(objective, run.algorithm, run.solver_plan())

@@ -83,12 +83,9 @@ class SolverRun:
         self._known_check: KnownCheck | None = None
         self._reasons: tuple[str, ...] = ()
         if config.known is not None:
+            sample, maximize = self._plan.queries[0].sample, config.maximize
             self._known_check = KnownCheck.of(
-                self.algorithm,
-                start,
-                config.known,
-                sample=self._plan.queries[0].sample,
-                maximize=config.maximize,
+                self.algorithm, start, config.known, sample=sample, maximize=maximize
             )
             self._plan = self._known_check.plan
             self._needed += self._plan.cost
@@ -228,6 +225,7 @@ class SolverRun:
         status, view = self._status, self._view
         found = solution(self.algorithm, self._state, status)
         x, fun = view.x(found.x), view.value(found.value)
+        budget = (self._counts.queries, self.query_limit)
         return Result(
             x=x,
             fun=fun,
@@ -237,12 +235,7 @@ class SolverRun:
             success=status.success and math.isfinite(found.value),
             status=status,
             message=describe_ending(
-                status,
-                self._failure,
-                on_error=self.on_error,
-                needed=self._needed,
-                left=0 if self.query_limit is None else self.query_limit - self._counts.queries,
-                limit=self.query_limit,
+                status, self._failure, on_error=self.on_error, needed=self._needed, budget=budget
             ),
             counts=self._counts,
             seconds=self._clock.seconds,

@@ -21,7 +21,9 @@ PATHS: Mapping[str, Mapping[str, str]] = {
     "Algorithm": {
         "auto": "szoht.algorithms.auto.solver:Auto",
         "auto_integer": "szoht.algorithms.auto.integers:AutoInteger",
+        "auto_low_rank": "szoht.algorithms.auto.low_rank.solver:AutoLowRank",
         "auto_path": "szoht.algorithms.auto.path:AutoPath",
+        "auto_transformed": "szoht.algorithms.auto.transformed:AutoTransformed",
         "calibration": "szoht.algorithms.calibration.solver:Calibration",
         "composite": "szoht.algorithms.composite:Composite",
         "corner_search": "szoht.algorithms.vertex.corner_search:CornerSearch",
@@ -85,6 +87,8 @@ PATHS: Mapping[str, Mapping[str, str]] = {
         "target": "szoht.stopping:Target",
     },
     "": {
+        "auto_noise_policy": "szoht.algorithms.auto.policy:NoisePolicy",
+        "auto_policy": "szoht.algorithms.auto.policy:Policy",
         "known_evaluations": "szoht.core.known:KnownEvaluations",
         "measured": "szoht.core.algorithm:Measured",
         "program": "szoht.evaluation.programs:Program",

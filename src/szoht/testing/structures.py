@@ -9,7 +9,7 @@ from szoht.algorithms.auto.structure import Structure
 from szoht.core.directions import Directions
 from szoht.core.random import Key
 from szoht.estimators.sensing import Measurements, RowSlice
-from szoht.types import Vector
+from szoht.types import Indices, Vector
 
 __all__ = ["check_structure"]
 
@@ -20,14 +20,16 @@ MOST_ATOMS = 10
 """Atoms of the points on which `prune` and `head` are compared with all other choices."""
 
 
-def check_structure(structure: Structure, *, rng: int = 0) -> None:
+def check_structure(structure: Structure, *, rng: int = 0, factor: float = 1.0) -> None:
     """Raise AssertionError unless ``structure`` keeps the promises of `Structure`.
 
     Checked on random points, in a dimension of 8 to about 100: whatever z is, ``to_x(z)`` lies in
     the domain, and ``to_z`` leads back to it; atoms are disjoint, hashable as tuples, and counted
     alike; probes along rows, axes and the line of the noise test stay in the domain; `prune` and
-    `head` take whole atoms, no more than asked for, and on few atoms none would be a better
-    choice; `recover` and `slopes` find the slopes along the axes of a function with few atoms.
+    `head` take whole atoms that go together, no more than asked for, and on few atoms no other
+    choice would be better, or where projections are approximate, no other would keep more than
+    one over ``factor`` times as much; `recover` and `slopes` find the slopes along the axes of a
+    function with few atoms.
 
     >>> from szoht.algorithms.auto.structures import structure_of
     >>> from szoht.operators import GroupSparse
@@ -42,7 +44,7 @@ def check_structure(structure: Structure, *, rng: int = 0) -> None:
         _check_point(structure, z)
         assert structure.contains(z), "`prune` to `size` must give a point that may be an answer"
         _check_atoms(structure, dense)
-        _check_prune(structure, generator)
+        _check_prune(structure, generator, factor)
         _check_head(structure, z, generator)
         _check_probes(structure, z, generator)
     for seed in range(3):
@@ -89,30 +91,50 @@ def _check_atoms(structure: Structure, z: Vector) -> None:
 
 def _few_atoms(structure: Structure, generator: np.random.Generator) -> Vector:
     """Return a point with so few atoms that all choices among them can be compared."""
-    atoms = structure.atoms(structure.free)
-    count = min(len(atoms), MOST_ATOMS, 2 * structure.size + 1)
-    chosen = generator.choice(len(atoms), count, replace=False)
     z = np.zeros(structure.d)
-    support = np.concatenate([atoms[i] for i in chosen])
+    nothing = np.empty(0, dtype=np.intp)
+    support = _grown(structure, generator, nothing, min(MOST_ATOMS, 2 * structure.size + 1))
     z[support] = generator.uniform(0.1, 1.0, support.size)
     return structure.clip(z)
 
 
-def _check_prune(structure: Structure, generator: np.random.Generator) -> None:
+def _grown(
+    structure: Structure, generator: np.random.Generator, support: Indices, count: int
+) -> Indices:
+    """Return these coordinates and those of random atoms, each of which may join those before."""
+    for _ in range(count):
+        possible = np.setdiff1d(structure.next_to(support), support)
+        if possible.size:
+            support = structure.whole(np.union1d(support, generator.choice(possible, 1)))
+    return support
+
+
+def _any_may_join(structure: Structure, coordinates: Indices) -> bool:
+    """Tell whether all other coordinates may join these."""
+    return structure.next_to(coordinates).size == np.setdiff1d(structure.free, coordinates).size
+
+
+def _check_prune(structure: Structure, generator: np.random.Generator, factor: float) -> None:
     z = _few_atoms(structure, generator)
     active = structure.active(z)
     atoms = structure.atoms(active)
     before = z.copy()
     for size in range(1, len(atoms) + 1):
-        kept = structure.active(structure.prune(z, None, size))
-        lost = float((z[np.setdiff1d(active, kept)] ** 2).sum())
-        least = min(
-            float((z[np.concatenate(out)] ** 2).sum()) if out else 0.0
-            for out in combinations(atoms, len(atoms) - size)
+        pruned = structure.prune(z, None, size)
+        kept = structure.active(pruned)
+        smaller = structure.with_size(size)
+        most = max(
+            float((z[np.concatenate(chosen)] ** 2).sum())
+            for count in range(1, size + 1)
+            for chosen in combinations(atoms, count)
+            if smaller.fits(np.sort(np.concatenate(chosen)))
         )
         assert structure.count(kept) <= size, "`prune` must keep no more atoms than asked for"
-        assert np.isin(kept, active).all(), "`prune` must keep atoms of the point"
-        assert lost <= least + CLOSE, "`prune` without curvature must lose the smallest atoms"
+        inside = np.isin(np.flatnonzero(pruned), active).all()
+        assert inside, "`prune` must keep atoms of the point"
+        assert smaller.fits(kept), "`prune` must keep atoms that go together"
+        enough = float((z[kept] ** 2).sum()) >= factor * most - CLOSE
+        assert enough, "`prune` without curvature must lose the smallest atoms"
         curvature = Curvature(active, _random_inverse(active.size, generator))
         pruned = structure.prune(z, curvature, size)
         assert structure.count(structure.active(pruned)) <= size, "curvature must not add atoms"
@@ -136,15 +158,20 @@ def _check_head(structure: Structure, z: Vector, generator: np.random.Generator)
     slopes[moved] = generator.standard_normal(moved.size)
     before = slopes.copy()
     promise = structure.promise(slopes)
-    outside = np.setdiff1d(structure.free, current)
+    outside = structure.next_to(current)
     gains = sorted(
         (float((promise[atom] ** 2).sum()) for atom in structure.atoms(outside)), reverse=True
     )
-    for size in (1, structure.size):
+    any_may_join = _any_may_join(structure, current)
+    for size in (1, structure.size) if any_may_join else (1,):
         head = structure.head(slopes, size, current)
         assert structure.count(head) <= size, "`head` must take no more atoms than asked for"
-        assert np.array_equal(structure.whole(head), head), "`head` must take whole atoms"
+        both = np.union1d(current, head)
+        assert np.array_equal(structure.whole(both), both), "`head` must take whole atoms"
         assert not np.isin(head, current).any(), "`head` must leave out what it is told to"
+        together = structure.with_size(structure.count(current) + size)
+        goes = any_may_join or together.fits(both)
+        assert goes, "`head` must take what goes together"
         gain = float((promise[head] ** 2).sum())
         assert abs(gain - sum(gains[:size])) <= CLOSE, "other atoms than those of `head` are better"
     assert np.array_equal(slopes, before), "`head` must not change its input"
@@ -186,16 +213,18 @@ def _check_probes(structure: Structure, z: Vector, generator: np.random.Generato
 
 def _check_recovery(structure: Structure, generator: np.random.Generator, key: Key) -> None:
     """Compare what slopes along rows tell of a linear function of few atoms with those of axes."""
-    atoms = structure.atoms(structure.free)
     z = structure.prune(_random_point(structure, generator), None, structure.size)
-    some = [atoms[i] for i in generator.choice(len(atoms), structure.size, replace=False)]
+    active = structure.active(z)
+    support = _grown(structure, generator, active, structure.size)
+    if _any_may_join(structure, active):
+        other = structure.prune(_random_point(structure, generator), None, structure.size)
+        support = np.union1d(active, structure.active(other))
     gradient = np.zeros(structure.d)
-    support = np.union1d(np.concatenate(some), structure.active(z))
     gradient[support] = generator.standard_normal(support.size)
     unit = 1.0 if structure.unit is None else structure.unit
     rows = structure.rows(key, structure.free)
     count, held_out = rows.available, 2
-    if support.size + held_out + 3 > count:
+    if 2 * support.size + held_out + 3 > count:
         return
     block = rows.block(0, count)
     measured = Measurements(((RowSlice(rows=rows, start=0, count=count), block @ gradient),))

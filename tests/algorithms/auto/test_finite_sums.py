@@ -146,9 +146,9 @@ def test_a_start_without_a_value_ends_the_run():
 
 
 def test_parts_grow_up_to_the_whole():
-    assert sizes(50, 10, math.inf) == []
-    assert sizes(1_000, 10, math.inf) == [60, 180]
-    assert sizes(1_000, 10, 1_000) == []  # too little to search any part
+    assert sizes(50, 12 * 10, math.inf) == []
+    assert sizes(1_000, 12 * 10, math.inf) == [60, 180]
+    assert sizes(1_000, 12 * 10, 1_000) == []  # too little to search any part
     small, large = part(3, 1_000, 20), part(3, 1_000, 80)
     assert set(small) < set(large)
     assert np.unique(large).size == 80

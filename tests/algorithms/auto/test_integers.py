@@ -75,6 +75,44 @@ def test_half_of_the_variables_are_integers(kind, d, k):
         assert result.support.tolist() == mixed.support.tolist()
 
 
+def production_line(seed, machines=30, jobs=60):
+    """Machines in series behind buffers: the time per job, and what speed costs."""
+    rng = np.random.default_rng(seed)
+    shape = rng.choice([0.3, 4.0], machines)
+    work = rng.gamma(shape, rng.uniform(0.6, 1.4, machines) / shape, (jobs, machines))
+
+    def cost(x):
+        speeds, sizes = x[:machines], x[machines:].astype(int).tolist()
+        times = (work / speeds).tolist()
+        starts = [[0.0] * machines for _ in range(jobs)]
+        leaves = [0.0] * (machines + 1)
+        for j in range(jobs):
+            before, leaves = leaves, [0.0] * (machines + 1)
+            for i in range(machines + 1):
+                end = starts[j][i - 1] + times[j][i - 1] if i else before[0]
+                if i < machines:
+                    if j >= sizes[i]:
+                        end = max(end, starts[j - sizes[i]][i])
+                    starts[j][i] = max(end, before[i + 1])
+                leaves[i] = end
+        return leaves[-1] / jobs + 0.1 * float((speeds**2).sum())
+
+    return cost
+
+
+@pytest.mark.parametrize(("seed", "good"), [(1, 6.74), (3, 6.1)])
+def test_changes_that_do_not_add_up_are_exchanged(seed, good):
+    n = 30
+    knobs = szoht.Variables(
+        np.ones(2 * n),
+        low=np.repeat([0.5, 1.0], n),
+        high=np.repeat([1.5, 12.0], n),
+        integer=np.arange(2 * n) >= n,
+    )
+    result = szoht.minimize(production_line(seed), knobs, k=4, max_queries=500, rng=seed)
+    assert result.fun < good  # by models alone 6.752 and 6.131
+
+
 def test_a_list_of_values_and_switches():
     def fun(x):
         return abs(np.log2(x[0]) - 4) + 3 * (1 - x[1]) + (x[2] - 5) ** 2

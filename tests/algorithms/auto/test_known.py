@@ -75,6 +75,20 @@ def test_a_scan_of_a_sparse_gradient_is_believed():
     assert warm.nfev <= cold.nfev - 2 * K
 
 
+def test_curvature_along_axes_is_not_taken_for_slopes_in_other_units():
+    generator = np.random.default_rng(3)
+    peak, weights = np.zeros(50), generator.uniform(0.5, 2.0, 50)
+    peak[generator.choice(50, K, replace=False)] = generator.uniform(0.2, 1.0, K)
+
+    def fun(x):
+        return 0.5 * float((weights * (x - peak) ** 2).sum())
+
+    cold = solve(fun, 50, target=1e-6)
+    warm = solve(fun, 50, known(fun, 0.01 * np.eye(50)), target=1e-6)
+    assert warm.nfev <= cold.nfev
+    assert not any("units differ" in line for line in warm.explain)
+
+
 def test_an_earlier_run_is_continued_rather_than_repeated():
     seen = []
 
@@ -114,6 +128,36 @@ def test_a_wrong_value_is_dropped_and_the_others_are_used():
         warm = solve(quadratic, D, (points, values), target=1e-6)
     assert any("few coordinates explain 59 known rows" in line for line in warm.explain)
     assert warm.support.tolist() == np.flatnonzero(PEAK).tolist()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("digits", [3, 6])
+def test_values_of_few_digits_cost_next_to_nothing(digits):
+    peak = np.zeros(120)
+    peak[[5, 33, 62, 110]] = 0.4, 0.5, 0.3, 0.6
+
+    def fun(x):
+        return float(((x - peak) ** 2).sum())
+
+    points, values = known(fun, signs(80, 120))
+    rounded = np.array([float(f"{value:.{digits}g}") for value in values])
+    cold = solve(fun, 120, k=4, target=1e-6)
+    warm = solve(fun, 120, (points, rounded), k=4, target=1e-6)
+    assert warm.nfev <= cold.nfev + 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_curvature_at_the_start_does_not_tell_is_found_by_one_short_difference():
+    generator = np.random.default_rng(2)
+    slopes, third = generator.normal(0, 2, 150), generator.normal(0, 1000, 150)
+
+    def fun(x):
+        return float(slopes @ x + 0.5 * x @ x + third @ x**3)
+
+    warm = solve(fun, 150, known(fun, signs(80, 150, length=0.05)), max_queries=60)
+    assert not any("are known" in line for line in warm.explain)
+    near = solve(fun, 150, known(fun, signs(80, 150, length=1e-4)), max_queries=60)
+    assert any("slopes along 80 rows and 0 axes are known" in line for line in near.explain)
 
 
 def test_a_wrong_scan_is_found():

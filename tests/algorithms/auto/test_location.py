@@ -36,8 +36,8 @@ def test_few_values_are_averaged():
 
 
 def test_who_is_clearly_behind_leaves():
-    assert survivors([Location(1.0, 0.1), Location(1.2, 0.1), Location(2.0, 0.1)]) == [0, 1]
-    assert survivors([Location(1.0, np.inf), Location(9.0, 0.1)]) == [0, 1]
+    assert survivors([Location(1.0, 0.1), Location(1.2, 0.1), Location(2.0, 0.1)], 2.5) == [0, 1]
+    assert survivors([Location(1.0, np.inf), Location(9.0, 0.1)], 2.5) == [0, 1]
 
 
 def test_two_values_that_agree():

@@ -6,7 +6,15 @@ import pytest
 from szoht import GroupSparse, Sparse, SparseSimplex, minimize, resume
 from szoht.algorithms import auto
 from szoht.algorithms.auto.structures import structure_of
-from szoht.operators import L1Ball
+from szoht.operators import (
+    GraphSparse,
+    L1Ball,
+    LowRank,
+    Semicontinuous,
+    SparseIn,
+    TreeSparse,
+    TwoStep,
+)
 
 D, SIZE = 300, 10
 
@@ -237,21 +245,44 @@ def test_a_finite_sum_over_groups():
     assert set(result.support // SIZE) == set(np.flatnonzero(best) // SIZE)
 
 
-def test_a_constraint_that_is_handed_over_is_named():
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        L1Ball(1.0),
+        SparseSimplex(2, at_least=0.2),
+        Semicontinuous(2, at_least=0.5),
+        TwoStep(sparse=Sparse(2), convex=L1Ball(1.0)),
+    ],
+    ids=lambda constraint: type(constraint).__name__,
+)
+def test_a_constraint_that_is_handed_over_is_named(constraint):
     result = minimize(
         lambda x: float(((x - 1) ** 2).sum()),
-        np.zeros(5),
-        constraint=L1Ball(1.0),
+        constraint.prox(np.zeros(5), 1.0),
+        constraint=constraint,
         max_queries=50,
         rng=0,
     )
-    assert "L1Ball" in result.explain[0]
+    assert type(constraint).__name__ in result.explain[0]
     assert "handed to `szoht`" in result.explain[0]
+    assert constraint.contains(result.x)
 
 
-def test_what_is_served_is_not_handed_over():
-    for constraint in (GroupSparse(k=1, size=2), SparseSimplex(2)):
-        assert type(auto(constraint=constraint)).__name__ == "Auto"
+@pytest.mark.parametrize(
+    ("constraint", "name"),
+    [
+        (GroupSparse(k=1, size=2), "Auto"),
+        (GroupSparse(k=1, size=2, per_group=1), "Auto"),
+        (SparseSimplex(2), "Auto"),
+        (TreeSparse(2, [-1, 0, 0]), "Auto"),
+        (GraphSparse(2, [[0, 1], [1, 2]]), "Auto"),
+        (LowRank(1, (2, 3)), "AutoLowRank"),
+        (SparseIn("dct", 2), "AutoTransformed"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_served_is_not_handed_over(constraint, name):
+    assert type(auto(constraint=constraint)).__name__ == name
 
 
 def test_large_groups_are_not_preferred_for_their_size():

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from szoht.algorithms.auto.location import agreed
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.structure import Structure
+from szoht.algorithms.auto.wide_plans import Speculation, together
 from szoht.algorithms.generator import SolverContext
 from szoht.core.directions import Directions, ScaledDirections
 from szoht.core.known import KnownEvaluations
@@ -20,8 +22,7 @@ from szoht.types import Indices, Sample, Vector
 
 __all__ = ["BudgetSpentError", "SearchContext"]
 
-SUSPICIOUS = 10.0
-"""A value that gains this many times all that was gained before is asked again."""
+T = TypeVar("T")
 
 FAR_OFF, MIN_VALUES_FOR_OUTLIERS = 45.0, 6
 """A difference this many median deviations off is suspected to be an outlier, among this many."""
@@ -70,6 +71,7 @@ class SearchContext:
     units_equalized: bool = False
     doubts: int = 4
     kinks: int = 0
+    speculation: Speculation = field(default_factory=Speculation)
     known: KnownEvaluations | None = None
     known_checked: bool = False
     known_too_far: bool = False
@@ -89,7 +91,7 @@ class SearchContext:
         policy, structure = self.policy, self.structure
         rows = 0.0 if structure.waves else 2 * structure.look
         return self.left < max(
-            policy.small_budget * structure.size, policy.small_budget_least, rows
+            policy.small_budget * structure.size, 3.5 * policy.small_budget, rows
         )
 
     def generator(self) -> np.random.Generator:
@@ -126,8 +128,7 @@ class SearchContext:
                 self.expect_outliers()
                 value = yield from self.value(z)
         point = EvaluatedPoint(z, value)
-        if self.structure.contains(z):
-            self.note(point)
+        self.note(point)
         return point
 
     def _is_suspicious(self, value: float) -> bool:
@@ -135,7 +136,7 @@ class SearchContext:
         if self.best is None or self.outliers or self.doubts == 0 or self.left <= 1:
             return False
         gained = self.first_value - self.best.value
-        return self.best.value - value > SUSPICIOUS * gained > 0
+        return self.best.value - value > self.policy.outlying_factor * gained > 0
 
     def differences(
         self, base: EvaluatedPoint, directions: Directions, length: float = 1.0
@@ -200,8 +201,8 @@ class SearchContext:
         return (yield from self._differences(x, base.value, axes, 1.0))
 
     def note(self, point: EvaluatedPoint) -> None:
-        """Remember a point that satisfies the constraint, if it is the best so far."""
-        if math.isnan(point.value):
+        """Remember a point, if it satisfies the constraint and is the best so far."""
+        if math.isnan(point.value) or not self.structure.contains(point.z):
             return
         if not self.on_part:
             self.outer.note(self.structure.to_x(point.z), point.value)
@@ -231,6 +232,7 @@ class SearchContext:
     def begin_part(self, sample: Sample, *, on_part: bool) -> None:
         """Go on with other components: what was counted and found is about another function."""
         self.outer.sample, self.on_part = sample, on_part
+        self.speculation.forget()
         self.best, self.mark, self.gains = None, math.inf, -1
         self.spent, self.failures, self.last_gain = 0, 0, 1
 
@@ -280,13 +282,68 @@ class SearchContext:
                 result[i] = pair[0]
 
     def _ask_once(self, plan: Plan) -> Steps[Sequence[Answer]]:
-        if plan.n_points > self.left >= (0 if self.reserve else 1):
-            raise BudgetSpentError
+        known = self.speculation.known(plan)
+        if known is None:
+            return (yield from self._ask_filled(plan))
+        missing = np.flatnonzero(np.isnan(known))
+        if missing.size:
+            points = plan.points()
+            rest = Plan(queries=tuple(self.outer.query(points[i]) for i in missing))
+            answers = yield from self._ask_filled(rest)
+            known[missing] = [answer.values[0] for answer in answers]
+        return plan.answered(known)
+
+    def _ask_filled(self, plan: Plan) -> Steps[Sequence[Answer]]:
+        """Ask a plan, filled up with points that may be asked next where plans are wide."""
+        self._check_left(plan.n_points)
+        extra: list[Vector] = []
+        if not (self.outliers or self.outer.seeded):  # a value is one of many there
+            extra = self.speculation.take(plan.n_points, self.left)
+        n = len(plan.queries)
+        if extra:
+            queries = (*plan.queries, *(self.outer.query(x) for x in extra))
+            plan = replace(plan, queries=queries)
         answers = yield plan
         self.spent += plan.n_points
         self.evaluations += plan.cost
         self.failures += sum(int(np.isnan(answer.values).sum()) for answer in answers)
-        return answers
+        if extra:
+            self._keep(extra, np.array([answer.values[0] for answer in answers[n:]]))
+        return answers[:n]
+
+    def _keep(self, points: list[Vector], values: Vector) -> None:
+        """Keep values that may be asked for; the best of them may be an answer already."""
+        self.speculation.keep(points, values.tolist())
+        if np.isfinite(values).any():
+            best = int(np.nanargmin(values))
+            z = self.structure.to_z(points[best])
+            if self.structure.contains(z) and not np.isinf(values[best]):
+                self.note(EvaluatedPoint(z, float(values[best])))
+
+    def _check_left(self, n_points: int) -> None:
+        if n_points > self.left >= (0 if self.reserve else 1):
+            raise BudgetSpentError
+
+    def together(self, tasks: Sequence[Steps[T]]) -> Steps[list[T]]:
+        """Run several parts of the algorithm side by side: their plans are asked as one."""
+        self.speculation.paused += 1  # the plans fill up each other
+        try:
+            steps = together(tasks)
+            plan = next(steps)
+            while True:
+                self._check_left(plan.n_points)
+                plan = steps.send((yield plan))
+        except StopIteration as end:
+            results: list[T] = end.value
+            return results
+        finally:
+            self.speculation.paused -= 1
+
+    def points_along_axes(self, z: Vector, support: Indices, steps: Vector) -> list[Vector]:
+        """Return the points of `axis_differences` at a point that is not measured yet."""
+        x = self.structure.to_x(z)
+        axes = self.structure.axes(x, support, np.asarray(steps, dtype=float))
+        return list(Query(base=x, directions=axes, with_base=False).points())
 
 
 def _far(values: Vector) -> Indices:

@@ -3,12 +3,10 @@
 import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
-from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
+from szoht.algorithms.auto.records import ROUNDING, EvaluatedPoint, NoiseModel, Steps
 from szoht.types import Indices, Vector
 
 __all__ = ["axis_curvatures"]
-
-ROUNDING = float(np.finfo(np.float64).eps)
 
 
 def axis_curvatures(

@@ -21,9 +21,6 @@ from szoht.types import Vector
 
 __all__ = ["descend", "search_supports"]
 
-MUCH = 0.01
-"""A move that gains this share of f is tried first again."""
-
 MOVES: tuple[Move, ...] = (
     ExtendAndPrune(),
     Swap(),
@@ -69,12 +66,12 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
         moves = _moves(context, state)
         for i in sorted(range(len(moves)), key=lambda i: (i != favorite, i)):
             solution = yield from moves[i].propose(context, before)
-            state = state.settled(solution)
+            allowed = context.structure.contains(solution.point.z)
+            state = state.settled(solution) if allowed else state
             if _is_spent(context):
                 break
             if before.gains(state.point):
-                much = before.point.value - state.point.value > MUCH * abs(before.point.value)
-                favorite = i if much else (i + 1) % len(moves)
+                favorite = i
                 break
         better = better_elsewhere(context, state.point)
         if better is not None:
@@ -110,7 +107,7 @@ def _is_spent(context: SearchContext) -> bool:
     budget = math.inf if context.budget is None else context.budget
     axes = 1.5 * n if n <= 0.05 * budget else 0.0
     policy = context.policy
-    limit = max(6 * look, axes, policy.effort_slopes * context.last_gain, policy.floor_slopes)
+    limit = max(6 * look, axes, policy.effort_rough * context.last_gain, policy.floor_slopes)
     return context.spent - context.last_gain > limit
 
 
@@ -128,7 +125,12 @@ def search_supports(context: SearchContext, state: SearchState) -> Steps[SearchS
     policy = context.policy
     state = yield from descend(context, state, policy.gain_share)
     failed = 0
-    while failed < policy.restarts and state.noise.exact and state.exact and not _is_spent(context):
+    while (
+        failed < policy.stalled_rounds
+        and state.noise.exact
+        and state.exact
+        and not _is_spent(context)
+    ):
         if not state.point.z.any():
             break
         solution = yield from PerturbSupport().propose(context, state)

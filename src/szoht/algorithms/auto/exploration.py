@@ -18,10 +18,6 @@ from szoht.types import Indices, Vector
 __all__ = ["Exploration", "Landscape"]
 
 
-UNUSUAL = 10.0
-"""Entries this many times as large as the median one do not count for the unit."""
-
-
 class Landscape(enum.Enum):
     """What restarts around the answer have shown."""
 
@@ -64,7 +60,7 @@ class Exploration:
     def few(self) -> bool:
         """Whether f depends on so few variables that no search over supports is needed."""
         structure = self.context.structure
-        return bool(self.found) and structure.count(self.pool) <= structure.size
+        return bool(self.found) and structure.fits(self.pool)
 
     @property
     def unit(self) -> Vector:
@@ -75,7 +71,7 @@ class Exploration:
         structure, sizes = self.context.structure, np.abs(self.incumbent.z)
         width = structure.high - structure.low
         usual = float(np.median(sizes[sizes > 0])) if sizes.any() else 0.0
-        size = max(1.0, min(float(sizes.max()), UNUSUAL * usual))
+        size = max(1.0, min(float(sizes.max()), self.context.policy.outlying_factor * usual))
         return np.where(np.isfinite(width), 0.25 * np.where(np.isfinite(width), width, 1.0), size)
 
     @property
@@ -154,16 +150,16 @@ class Exploration:
         structure, start = self.context.structure, self.incumbent
         k = structure.size
         here = yield from self.solve(wide, start, 30 * wide.size, smallest=1e-3)
-        while len(atoms := structure.atoms(structure.active(here.z))) > k:
+        while not structure.fits(active := structure.active(here.z)):
+            atoms = structure.atoms(active)
             changes = yield from self.losses(here, atoms)
             count = max(1, (len(atoms) - k + 1) // 2)
-            out = [atoms[i] for i in np.argsort(changes, kind="stable")[:count]]
-            z = structure.without(here.z, np.concatenate(out))
+            kept = structure.kept(atoms, changes, len(atoms) - count)
+            z = structure.without(here.z, np.setdiff1d(np.concatenate(atoms), kept))
             here = EvaluatedPoint(z, (yield from self.context.value(z)))
             if math.isnan(here.value):
                 return
-            if structure.contains(z):
-                self.context.note(here)
+            self.context.note(here)
             left = structure.active(here.z)
             if left.size:
                 n = structure.count(left)
@@ -216,7 +212,9 @@ class Exploration:
 
     def random_support(self, size: int, without: Indices | None = None) -> Indices:
         """Draw coordinates, those that looks have named more often."""
-        pool = self.pool if without is None else np.setdiff1d(self.pool, without)
+        structure = self.context.structure
+        none = np.empty(0, dtype=np.intp)
+        pool = np.intersect1d(self.pool, structure.next_to(none if without is None else without))
         if not pool.size:
             return pool
         weights = 0.05 + self.scores[pool]
@@ -228,4 +226,4 @@ class Exploration:
         chosen = self.context.generator().choice(
             pool, size, replace=False, p=weights / weights.sum()
         )
-        return self.context.structure.whole(np.sort(chosen))
+        return structure.whole(np.sort(chosen))

@@ -5,15 +5,18 @@ from dataclasses import fields
 
 from szoht.algorithms.auto.handed_over import HandedOver
 from szoht.algorithms.auto.integers import AutoInteger
+from szoht.algorithms.auto.low_rank.solver import AutoLowRank
 from szoht.algorithms.auto.path import AutoPath
+from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.solver import Auto
 from szoht.algorithms.auto.structures import Structured
+from szoht.algorithms.auto.transformed import AutoTransformed
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.szoht import szoht
 from szoht.core.algorithm import Algorithm
 from szoht.core.validation import check_real
 from szoht.errors import CapabilityError
-from szoht.operators import Operator, Sparse, SparseBox
+from szoht.operators import LowRank, Operator, Sparse, SparseBox, SparseIn, SparseSimplex
 from szoht.samplers import Full, Sampler, Seeds
 from szoht.types import Vector
 
@@ -28,6 +31,8 @@ def auto(
     d: int | None = None,
     max_queries: int | None = None,
     effort: float = 1.0,
+    policy: Policy | None = None,
+    plan_width: int = 1,
     has_units: bool = False,
     integer_steps: Vector | None = None,
 ) -> Algorithm:
@@ -42,10 +47,10 @@ def auto(
     Parameters
     ----------
     k, constraint
-        As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse` and `SparseSimplex` are served; others
-        (balls, boxes, penalties, groups that overlap, weights with limits) are handed to `szoht`
-        with its line search, and ``result.explain`` says so. Without either, a path over k is
-        walked; see `AutoPath`.
+        As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse`, `SparseSimplex`, `TreeSparse`,
+        `GraphSparse`, `LowRank` and `SparseIn` are served; others (balls, boxes, penalties, weights
+        with limits) are handed to `szoht` with its line search, and ``result.explain`` says so.
+        Without either, a path over k is walked; see `AutoPath`.
     sampler : Sampler
         `Seeds` says that the objective takes a seed. A finite sum is solved on a part of it first,
         then on more, then on the whole. With other constraints, the sampler of `szoht`.
@@ -57,6 +62,8 @@ def auto(
     effort : float
         Multiplies the queries without a gain after which a run ends by itself, > 0; infinite: the
         budget is spent.
+    policy : Policy, optional
+        Every number by which the solver decides, for experts and for measuring what each is worth.
     has_units : bool
         That one is a natural change of each variable, filled in by `minimize` for `Variables`: no
         units are looked for.
@@ -108,18 +115,38 @@ def auto(
     if integer_steps is not None:
         return _auto_integer(k, constraint, integer_steps, seeded=seeded, max_queries=max_queries)
     if k is None and constraint is None:
-        return AutoPath(seeded=seeded, max_queries=max_queries, has_units=has_units, effort=effort)
+        return AutoPath(
+            seeded=seeded,
+            max_queries=max_queries,
+            policy=policy,
+            has_units=has_units,
+            effort=effort,
+            plan_width=plan_width,
+        )
     operator = pick_operator(k, constraint)
-    if isinstance(operator, Structured) and not getattr(operator, "limited", False):
+    if isinstance(operator, LowRank):
+        return AutoLowRank(operator=operator, seeded=seeded, max_queries=max_queries, effort=effort)
+    if isinstance(operator, SparseIn):
+        return AutoTransformed(
+            operator=operator, seeded=seeded, max_queries=max_queries, effort=effort
+        )
+    if isinstance(operator, Structured) and not _has_limits(operator):
         return Auto(
             operator=operator,
             seeded=seeded,
             max_queries=max_queries,
+            policy=policy,
             has_units=has_units,
             effort=effort,
+            plan_width=plan_width,
         )
     other = szoht(constraint=operator, sampler=sampler, d=d)
     return HandedOver(**{entry.name: getattr(other, entry.name) for entry in fields(other)})
+
+
+def _has_limits(operator: Operator) -> bool:
+    """Tell whether weights have limits, which the restricted solvers do not know."""
+    return isinstance(operator, SparseSimplex) and operator.limited
 
 
 def _auto_integer(

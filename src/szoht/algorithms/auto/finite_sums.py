@@ -22,14 +22,8 @@ from szoht.types import Sample, Vector
 
 __all__ = ["assumed_noise", "solve_on_parts"]
 
-GAIN_SHARE = 0.03
-"""On a part, a round that gains less than this share of f is stalled."""
-
 SHARES = (1.0, 0.5, 0.25)
 """A step that fresh components disagree with is shortened to these shares before it is refused."""
-
-POLISH_STEPS = 2
-"""Steps on the support that are kept for the next part, at least, while one is searched."""
 
 
 def solve_on_parts(context: SearchContext) -> Steps[None]:
@@ -44,7 +38,8 @@ def solve_on_parts(context: SearchContext) -> Steps[None]:
     if whole.size < n:
         context.explain(f"the answer is measured on {whole.size} of {n} components.")
     budget = math.inf if context.budget is None else context.budget
-    parts = sizes(whole.size, structure.look, budget)
+    queries = context.policy.looks_dense * structure.look
+    parts = sizes(whole.size, queries, budget)
     if not parts:
         return
     start = yield from context.point(structure.to_z(outer.x))
@@ -77,7 +72,8 @@ def _reserve(context: SearchContext, whole: int, following: int) -> int:
     if context.budget is None:
         return 0
     left = max(context.budget - context.evaluations - whole, 0)
-    polish = POLISH_STEPS * (context.structure.degrees_of_freedom + 2) * following
+    # steps on the support that are kept for the next part while one is searched
+    polish = context.policy.steps_wide * (context.structure.degrees_of_freedom + 2) * following
     return whole + min(left // 2, polish)
 
 
@@ -126,7 +122,7 @@ def _search_part(context: SearchContext, z: Vector, fresh: Sample, whole: int) -
         if point is not start and not (yield from validation.better(point.z)):
             point = start
         state = SearchState(point=point, noise=assumed_noise(context, point))
-        yield from descend(context, state, GAIN_SHARE, validation.better)
+        yield from descend(context, state, context.policy.gain_share_coarse, validation.better)
     except BudgetSpentError:
         context.reserve = min(context.reserve, whole)
         if context.best is not None and math.isfinite(validation.chosen.value):

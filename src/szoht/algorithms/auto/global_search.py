@@ -74,12 +74,10 @@ def _take_turns(search: Exploration) -> Steps[None]:
             screened = context.spent
             yield from screen_again(search)
         move = schedule.next()
-        spent, gains, value = context.spent, context.gains, search.incumbent.value
+        spent, gains = context.spent, context.gains
         yield from move.run(search)
         gained = context.gains > gains
-        schedule.record(
-            move, cost=context.spent - spent, gained=gained, fell=search.incumbent.value < value
-        )
+        schedule.record(move, cost=context.spent - spent, gained=gained)
         if gained:
             context.explain(f"{move.name}: f fell to {search.incumbent.value:.6g}.")
             if move.keeps_support and search.landscape is Landscape.SMOOTH:

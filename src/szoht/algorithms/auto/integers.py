@@ -24,6 +24,7 @@ from szoht.algorithms.auto.restricted.grid_model import (
     fit_axes,
 )
 from szoht.algorithms.auto.restricted.lattice import Lattice
+from szoht.algorithms.auto.state import NEGLIGIBLE_VALUE_SHARE
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Ending, Evidence
 from szoht.core.query import Plan
@@ -43,6 +44,9 @@ CANDIDATES_PER_K = 2
 PAIRS_SHARE = 0.2
 """Of the queries left, interactions take at most this share."""
 
+EXCHANGES_SHARE = 0.1
+"""And one round of exchanges at most this share."""
+
 FIRST_LOCAL_STEP, STEP_FACTOR, SHORTEST_STEP = 0.5, 0.25, 2e-7
 """Steps on the support, relative to the usual one: the first, by which factor those of continuous
 variables are shortened, and down to which length."""
@@ -53,8 +57,8 @@ TRUSTED_STEPS = 8.0
 SOLVES_RESERVED = 4
 """A scan leaves room for so many steps on the support after it."""
 
-ROUGH_GAIN, NEGLIGIBLE_GAIN = 1e-2, 1e-12
-"""A gain of less than this share of all that was gained is left for later, or is none."""
+ROUGH_GAIN = 1e-2
+"""A gain of less than this share of all that was gained is left for later."""
 
 
 class _SpentError(Exception):
@@ -147,9 +151,9 @@ class _GridSearch:
             if self.gained(before, ROUGH_GAIN):
                 without_gain, share = 0, ROUGH_GAIN
             elif share == ROUGH_GAIN:  # the support has settled: solve for it to the end
-                share = NEGLIGIBLE_GAIN
+                share = NEGLIGIBLE_VALUE_SHARE
                 yield from self.solve(self.best.support, share)
-            elif self.gained(before, NEGLIGIBLE_GAIN):
+            elif self.gained(before, NEGLIGIBLE_VALUE_SHARE):
                 without_gain = 0
             elif self.complete:
                 without_gain += 1
@@ -166,7 +170,7 @@ class _GridSearch:
         """Scan all axes, choose the best few by a model with interactions, and solve for them."""
         here = self.best
         slope, curvature = yield from self.scan(length, everywhere=everywhere)
-        gains = self.axis_gains(here.z, slope, curvature)
+        gains, steps = self.axis_gains(here.z, slope, curvature)
         outside = np.setdiff1d(self.lattice.free, here.support)
         order = outside[np.argsort(-gains[outside], kind="stable")]
         promising = order[gains[order] > 0][: CANDIDATES_PER_K * self.k]
@@ -180,6 +184,7 @@ class _GridSearch:
             z = here.z.copy()
             z[wide] += model.best_subset(self.k)
             yield from self.measure([z])
+        yield from self.exchange({int(i): here.z[i] + steps[i] for i in promising})
         yield from self.solve(self.best.support, share)
         self.context.move(self.best.z, self.best.value)
 
@@ -218,16 +223,36 @@ class _GridSearch:
         self.complete = chosen.size == lattice.free.size
         return [Try(i, offset) for i in chosen.tolist() for offset in offsets.get(i, [])]
 
-    def axis_gains(self, z: Vector, slope: Vector, curvature: Vector) -> Vector:
-        """Return what each axis alone is expected to gain."""
+    def exchange(self, places: dict[int, float]) -> Steps[None]:
+        """Put others in the place of each variable of the support, one at a time, while that gains.
+
+        Where f is rough, or changes do not add up, a model is wrong about that.
+        """
+        gained = True
+        while gained:
+            here, support = self.best, self.best.support.tolist()
+            removed = [[i] for i in support] if len(support) == self.k else [[]]
+            points = [
+                _replaced(here.z, out, i, place)
+                for i, place in places.items()
+                for out in (removed if i not in support else [])
+            ]
+            if len(points) > EXCHANGES_SHARE * self.left:
+                points = points[: int(EXCHANGES_SHARE * self.left)]
+            yield from self.measure(points)
+            gained = self.gained(here.value, ROUGH_GAIN)
+
+    def axis_gains(self, z: Vector, slope: Vector, curvature: Vector) -> tuple[Vector, Vector]:
+        """Return what each axis alone is expected to gain, and the steps that would."""
         lattice = self.lattice
         box = lattice.around_and_zero(z, 2 * np.maximum(lattice.length, lattice.grid))
-        gains = np.zeros(z.size)
+        gains, steps = np.zeros(z.size), np.zeros(z.size)
         for i in lattice.free:
             fit = slope[[i]], np.array([[curvature[i]]])
             model = lattice.model(z, np.array([i]), fit, box)
-            gains[i] = -model.change(model.descend(np.zeros(1), [0]))
-        return gains
+            step = model.descend(np.zeros(1), [0])
+            gains[i], steps[i] = -model.change(step), step[0]
+        return gains, steps
 
     def affordable(self, support: Indices, promising: Indices) -> Indices:
         """Return the support and as many others as have interactions that can be paid for."""
@@ -320,6 +345,14 @@ class _GridSearch:
         self.spent += len(points)
         values = np.array([float(answer.values[0]) for answer in answers])
         return np.where(np.isnan(values), np.inf, values)
+
+
+def _replaced(z: Vector, out: list[int], i: int, place: float) -> Vector:
+    """Return z with some variables back at zero and another one at its place."""
+    replaced = z.copy()
+    replaced[out] = 0.0
+    replaced[i] = place
+    return replaced
 
 
 def _moved(z: Vector, steps: Iterable[Try], where: Indices | None = None) -> Vector:

@@ -14,7 +14,15 @@ from szoht.estimators.sensing import GivenRows, Measurements, RowSlice
 from szoht.estimators.sensing.noise_test import robust_rms, robust_scale
 from szoht.types import Indices, Mask, Vector
 
-__all__ = ["KnownSlopes", "better_elsewhere", "check_known", "elsewhere", "near", "note_elsewhere"]
+__all__ = [
+    "KnownSlopes",
+    "better_elsewhere",
+    "check_known",
+    "check_start",
+    "elsewhere",
+    "near",
+    "note_elsewhere",
+]
 
 SAME = 1e-12
 """Coordinates that differ by less, relative to their size or one unit, are the same."""
@@ -38,8 +46,9 @@ LONGEST_STRAIGHT = 0.01
 SUSPECT = 5.0
 """Slopes this many robust standard deviations off the others are dropped with a wrong one."""
 
-CONTRADICTION = 0.1
-"""A stated value is wrong if it is off by more than this share of the usual difference."""
+STATED_ROUNDING, CONTRADICTION = 1e-8, 0.1
+"""A stated value is wrong if it is off by more than this share of itself, at the start, or of
+the usual difference."""
 
 
 class KnownKind(NamedTuple):
@@ -90,10 +99,11 @@ def near(
     known, structure = context.known, context.structure
     if known is None or structure.sums_to_one or not noise.exact or context.outliers:
         return None
+    noise = replace(noise, sigma=max(noise.sigma, known.rounding))
     seen = _displacements(context, known, point)
     rows, error = _close_rows(seen, noise, structure.free.size, row_error)
     axes, slopes, numbers = _axes(seen, noise, structure.free.size)
-    if not (rows.size or axes.size):
+    if rows.size + axes.size < structure.degrees_of_freedom:
         return None
     lengths, changes = seen.lengths[rows], seen.changes[rows]
     measured = Measurements()
@@ -174,6 +184,23 @@ def _wrong(context: SearchContext, point: EvaluatedPoint, kind: KnownKind) -> St
         wrong |= off > SUSPECT * robust_scale(slopes)
         wrong[suspect] = True
     return ~np.zeros_like(wrong)
+
+
+def check_start(context: SearchContext, start: EvaluatedPoint, noise: NoiseModel) -> None:
+    """Drop what is known if it has the start with another value than was measured."""
+    known = context.known
+    if known is None or not noise.exact or context.outliers:
+        return
+    same = (known.points == context.structure.to_x(start.z)).all(axis=1)
+    tolerance = STATED_ROUNDING * abs(start.value) + 2 * known.rounding
+    if (np.abs(known.values[same] - start.value) > tolerance).any():
+        warn(
+            f"`known` has the start with the value {known.values[same][0]:.10g}, and "
+            f"{start.value:.10g} was measured there: all {same.size} `known` evaluations are left "
+            "out as those of another function.",
+            KnownPointWarning,
+        )
+        context.known = None
 
 
 def note_elsewhere(context: SearchContext) -> None:
@@ -260,7 +287,7 @@ def _axes(seen: Displacements, noise: NoiseModel, n: int) -> tuple[Indices, Vect
         a, b = a[both], b[both]
         found[both] = (changes[i] * b**2 - changes[j] * a**2) / (a * b * (b - a))
         misses[both] = 1.5 * noise.sigma * (b**2 + a**2) / np.abs(a * b * (b - a))
-    # a curvature of its own may be all that an axis shows
+    found[np.abs(found) <= 3 * misses] = 0.0  # a curvature of its own is all that it shows
     close = misses <= AXIS_ERROR * max(
         robust_rms(found), float(np.abs(found).max(initial=0.0)) / 10
     )

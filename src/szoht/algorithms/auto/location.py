@@ -16,9 +16,6 @@ CORNER = 1.5
 MIN_VALUES = 5
 """Fewer values are averaged: they do not show their spread."""
 
-BEHIND = 2.5
-"""A point leaves a race that is behind by this many standard errors of the difference."""
-
 
 class Location(NamedTuple):
     """A center of values and its standard error."""
@@ -55,13 +52,13 @@ def huber_location(values: Vector) -> Location:
     return Location(center, error)
 
 
-def survivors(locations: list[Location]) -> list[int]:
-    """Return the numbers of those that are not clearly behind the lowest."""
+def survivors(locations: list[Location], standard_errors: float) -> list[int]:
+    """Return the numbers of those not behind the lowest by so many errors of the difference."""
     best = min(locations)
     return [
         i
         for i, one in enumerate(locations)
-        if not one.value - best.value > BEHIND * math.hypot(one.error, best.error)
+        if not one.value - best.value > standard_errors * math.hypot(one.error, best.error)
     ]
 
 

@@ -9,8 +9,7 @@ from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.location import Location
 from szoht.algorithms.auto.noisy.search import NoisyAnswer, NoisySearch
 from szoht.algorithms.auto.noisy.values import Values
-from szoht.algorithms.auto.records import EvaluatedPoint, NoiseKind, NoiseModel, Steps
-from szoht.algorithms.auto.restricted.goal import ROUNDING
+from szoht.algorithms.auto.records import ROUNDING, EvaluatedPoint, NoiseKind, NoiseModel, Steps
 from szoht.core.algorithm import Ending, Evidence
 from szoht.estimators.sensing.noise_test import (
     LINE_STEPS,
@@ -28,21 +27,14 @@ from szoht.types import Indices, Vector
 
 __all__ = ["check_roughness", "estimate_noise", "solve_noisy"]
 
-SHORTEST_ROW, LONGEST_ROW = 1e-12, 1e-3
-"""Between these lie the differences along dense directions."""
+SHORTEST_ROW = 1e-12
+"""Of differences along dense directions: below that there is rounding only."""
+
+MAX_REPEATED_SEARCHES = 3
+"""Searches with other probes after one without a gain, while there are values for another."""
 
 CLEAN = 100.0
 """Neighboring values that err by fewer roundings than this do not err."""
-
-ATOMS_SHARE = 0.3
-"""Share of a known budget that is spent on which atoms matter, if they have several coordinates."""
-
-TRIED_AGAIN, MIN_AGAIN = 3, 100
-"""Searches with other probes after one that gained nothing, while that many values are left."""
-
-FIRST_PLAN = 15.0
-"""Values that a search under noise plans with first if the budget is unknown, in units of
-k (1 + log(d / k))."""
 
 
 def estimate_noise(context: SearchContext, start: EvaluatedPoint) -> Steps[NoiseModel]:
@@ -179,10 +171,10 @@ def _with_steps(context: SearchContext, noise: NoiseModel) -> NoiseModel:
     its share of the curvature c of a dense direction.
     """
     bend, shortest = max(abs(noise.curvature), 1e-300), context.policy.axis_step
-    longest = max(shortest, LONGEST_ROW)
+    longest = context.policy.flat_step
     axis = min(max(math.sqrt(noise.sigma * context.structure.free.size / bend), shortest), longest)
     # nearly all of the curvature is common to all rows and is taken out
-    row = min(max(math.sqrt(noise.sigma / (0.03 * bend)), SHORTEST_ROW), LONGEST_ROW)
+    row = min(max(math.sqrt(noise.sigma / (0.03 * bend)), SHORTEST_ROW), longest)
     if noise.curvature == 0:
         axis = shortest
         row = axis / math.sqrt(context.structure.d)
@@ -198,9 +190,9 @@ def solve_noisy(
     budget; then all coordinates of these are searched.
     """
     structure, everything = context.structure, np.arange(context.structure.d)
-    if structure.degrees_of_freedom == structure.size:
+    if structure.independent:
         return (yield from _search_on(context, start, noise, on=everything, k=structure.size))
-    spend, few = ATOMS_SHARE * context.left, 2 * structure.size
+    spend, few = context.policy.noise.turn_share * context.left, 2 * structure.size
     found = yield from _search_on(context, start, noise, on=everything, k=few, spend=spend)
     endings = {context.outer.ending}
     pruned = yield from context.point(structure.prune(found.z, None, structure.size))
@@ -231,7 +223,7 @@ def _search_on(  # noqa: C901  (small functions that hand values over)
     """
     structure = context.structure
     reach = np.where(np.isfinite(structure.high - structure.low), 0.5, 1.0)[on]
-    planned = math.ceil(FIRST_PLAN * _look(context))
+    planned = math.ceil(context.policy.looks_dense * _look(context))
     limit, last = context.spent + planned, context.spent + spend
 
     def left() -> int:
@@ -250,6 +242,7 @@ def _search_on(  # noqa: C901  (small functions that hand values over)
         low=structure.low[on] / reach,
         high=structure.high[on] / reach,
         price=2 if context.outliers else 1,
+        policy=context.policy,
     )
 
     def point(x: Vector, value: float) -> EvaluatedPoint:
@@ -264,7 +257,7 @@ def _search_on(  # noqa: C901  (small functions that hand values over)
     first = Location(start.value, noise.sigma / math.sqrt(1 + noise.weight * noise.fresh))
     x, rng = start.z[on] / reach, context.generator()
     values.keep(np.flatnonzero(x), x[x != 0], start.value)
-    again = TRIED_AGAIN
+    again = MAX_REPEATED_SEARCHES
     while True:
         search = NoisySearch(
             values=values,
@@ -277,7 +270,11 @@ def _search_on(  # noqa: C901  (small functions that hand values over)
             report=report,
         )
         answer = yield from search.run()
-        if not answer.improved and again and MIN_AGAIN < context.left < math.inf:
+        if (
+            not answer.improved
+            and again
+            and 2 * values.policy.noise.fewest_values < context.left < math.inf
+        ):
             again -= 1
             context.explain("the start was not improved: other probes are tried.")
             continue

@@ -29,18 +29,11 @@ __all__ = ["AutoPath", "find_knee"]
 FIRST, GROWTH = 4, 2
 """The first k on the way up, and by how much it grows."""
 
-LITTLE = 0.05
-"""The way up ends when so many more non-zeros gain less than this share of all that was gained."""
-
 ONE_BY_ONE, DROPPED_ONE_IN = 40, 10
 """On the way down, one non-zero in so many is dropped at a time, and just one below this many."""
 
 NEGLIGIBLE_GAIN_SHARE = 1e-4
 """A non-zero that gains less than this share of all that was gained gains nothing."""
-
-ENOUGH = 1e-3
-"""A round on the way up that gains less than this share of f, or of all that was gained before,
-is stalled."""
 
 FEWEST_POINTS = 3
 
@@ -83,6 +76,7 @@ class AutoPath(GeneratorAlgorithm):
     policy: Policy | None = None
     has_units: bool = field(default=False, repr=False)
     effort: float = field(default=1.0, repr=False)
+    plan_width: int = field(default=1, repr=False)
     known: KnownEvaluations | None = field(default=None, repr=False)
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
@@ -136,19 +130,24 @@ def _walk(context: SearchContext, state: SearchState) -> Steps[None]:
 def _up(context: SearchContext, state: SearchState) -> Steps[SearchState]:
     """Solve for k = 4, 8, 16, ..., each time from the solution before."""
     d, first = context.structure.d, state.point
+    # a round on the way up that gains less, of f or of all gains, is stalled
+    enough = 100 * context.policy.gain_share
     k = min(d, FIRST)
     while True:
         context.structure = context.structure.with_size(k)
         before = state.point
         start = yield from _start(context, before)
         memory = SensingMemory(scale=state.memory.scale)
-        least = ENOUGH * (first.value - start.value)
+        least = enough * (first.value - start.value)
         state = replace(state, point=start, least=least, memory=memory, curvature=None, slopes=None)
-        state = yield from descend(context, state, ENOUGH)
+        state = yield from descend(context, state, enough)
         _record(context, k, state.point)
         context.explain(f"k = {k}: f = {state.point.value:.6g}.")
         gained = first.value - state.point.value
-        if k >= d or (k > FIRST and before.value - state.point.value <= LITTLE * gained):
+        if k >= d or (
+            k > FIRST
+            and before.value - state.point.value <= context.policy.gain_share_coarse * gained
+        ):
             return state
         k = min(d, GROWTH * k)
 

@@ -1,14 +1,91 @@
 """Every number of the default solver, in one record."""
 
-from dataclasses import dataclass, fields
+import math
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any
 
-__all__ = ["Policy"]
+__all__ = ["NoisePolicy", "Policy"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Policy:
+class _Numbers:
+    """Shows only what was changed."""
+
+    def __repr__(self) -> str:
+        changed = [f for f in fields(self) if getattr(self, f.name) != _default(f)]
+        return (
+            f"{type(self).__name__}"
+            f"({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in changed)})"
+        )
+
+
+def _default(entry: "Field[Any]") -> Any:
+    return entry.default if entry.default is not MISSING else NoisePolicy()
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NoisePolicy(_Numbers):
+    """The numbers by which the search under noise decides; found like those of `Policy`.
+
+    Lengths are in reaches, half of a finite box or one unit. "look" is k (1 + log(d / k)).
+    """
+
+    # how long probes are
+    signal_to_noise_short: float = 100.0
+    """Wanted of short probes: weak coordinates must be seen, and length costs nothing there."""
+    signal_to_noise: float = 10.0
+    """Wanted of longer probes; half of it is enough. Short ones grow by this factor at most."""
+    short_probe: float = 0.05
+    """Length up to which probes are short; the first one is twice that where no slope shows."""
+    stretch: float = 2.5
+    """Longer probes grow by this factor at most."""
+    repeat_stretch: float = 0.02
+    """Probes are repeated over lengths that differ by up to this share: fixed errors err anew."""
+
+    # how many values say something
+    pairs: int = 4
+    """Pairs that judge a length, and values per point and turn of a race."""
+
+    # what is believed
+    clear: float = 0.9
+    """Share of the variance that must be signal, and share of the signal that is predicted."""
+    standard_errors: float = 2.5
+    """What differs by more than this many standard errors is different."""
+    standard_errors_sure: float = 5.5
+    """The same for the largest of many slopes, and for a curvature that lengths depend on."""
+    grown: float = 1.5
+    """An error that has grown by this factor is another one."""
+    gap: float = 3e-5
+    """A regression ends when its expected gap is this share of all that was gained."""
+
+    # shares of the values that are left
+    turn_share: float = 0.3
+    """For sensing, and for a regression on all candidates."""
+    race_share: float = 0.06
+    """For the last race; twice that for a regression on a new support, half for its race."""
+
+    @property
+    def fewest_values(self) -> int:
+        """With fewer values left no further round begins; the most for a race between two."""
+        return 10 * self.pairs
+
+    @property
+    def fewest_rows(self) -> int:
+        """Values that show their spread."""
+        return 2 * self.pairs
+
+    @property
+    def repeated(self) -> int:
+        """Probes that are repeated to check the noise and the shape."""
+        return 4 * self.pairs
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Policy(_Numbers):
     """The numbers by which the solver decides.
 
+    They were found on the development cases of ``benchmarks/``, by doubling and halving; `python
+    benchmarks/ablation.py` shows what each is worth. What follows from another is a property.
     "look" is k (1 + log(d / k)), the order of the number of measurements that sparse recovery
     needs; lengths are in the solver's units: box widths, given units, or units found out.
     """
@@ -16,77 +93,67 @@ class Policy:
     # lengths
     axis_step: float = 1e-6
     """Length of a difference along an axis where f is exact: balances rounding and curvature."""
-    flat_step: float = 1e-3
-    """Length of the differences that are tried before slopes are said to vanish."""
-    long_difference: float = 0.01
-    """Differences at least this long are two-sided: f changes in steps, and curvature shows."""
     first_step_box: float = 0.25
-    """First step of a restricted solve, in box widths (0.1 is worse, 0.5 mixed: sensing.md)."""
+    """First step of a restricted solve, in box widths (0.1 is worse, 0.5 mixed)."""
     short_step_box: float = 0.15
     """After a first step shorter than this, in box widths, long ones are tried."""
-    long_steps_box: tuple[float, ...] = (0.25, 0.1)
-    """Those long steps along the axes, in box widths (which ones hardly matters)."""
     long_steps_left: float = 8.0
-    """They are tried after any first step with fewer queries per coordinate left (4, 16: same)."""
-    central_factor: float = 100.0
-    """Central differences, used where forward ones stall, are this many times longer."""
+    """They are tried after any first step if fewer queries per coordinate are left."""
 
     # sensing
     rows_first: float = 1.3
     """Measurements before the first attempt of matching pursuit, in looks."""
     rows_most: float = 2.9
-    """Measurements before sparse recovery is given up, in looks."""
+    """Measurements before sparse recovery is given up, in looks; all axes if they are as few."""
     rows_filter: float = 4.0
     """Measurements for the matched filter, in looks; doubled after each stalled round."""
-    dense_factor: float = 3.0
-    """All axes are measured if they cost at most this many matched filters."""
-    axes_factor: float = 2.3
-    """All axes are measured at once unless they cost this many first attempts."""
-    checks: int = 2
-    """Rows of signs that must confirm what Prony's method found."""
-    prony_error: float = 1e-3
-    """Relative error up to which Prony's method is believed."""
+    looks_dense: float = 12.0
+    """Measurements that a gradient that is not sparse is worth, in looks."""
     pursuit_error: float = 0.1
     """Relative error on held-out rows up to which matching pursuit is believed."""
-    filter_memory: float = 0.7
-    """Weight of older matched filters: slopes change with the point."""
+    memory: float = 0.7
+    """Weight of older matched filters, and of a move's earlier turns: things change."""
 
     small_budget: float = 10.0
-    """Budgets below this many queries per non-zero skip the noise test and plan their rows."""
+    """Budgets below this many queries per non-zero, and 3.5 times as many in all, skip the noise
+    test and plan their rows."""
 
-    small_budget_least: int = 35
-    """The same for a budget of fewer queries than this, whatever k."""
-
-    # restricted solves: how far the gradient must shrink, relative to the first one
-    accuracy_wide: float = 0.3
-    """On more coordinates than may stay."""
+    # restricted solves
     accuracy_narrow: float = 0.1
-    """On a new support."""
-    accuracy_polish: float = 1e-4
-    """On a support that did not change."""
+    """How far the gradient must shrink on a new support, relative to the first one."""
+    steps_wide: int = 3
+    """Steps on more coordinates than may stay, each time; three times as many to begin with."""
     hope: float = 3.0
     """A solve that must beat a value ends when this many times its model's decrease cannot."""
 
     slope_spread: float = 10.0
-    """Slopes this unequal, in unknown units: curvatures are measured first (3 is the same)."""
+    """Slopes this unequal, in unknown units: curvatures are measured first; along all axes if they
+    are three times as unequal (all at 10: portfolios cost 15 times as much; at 30: units 1e+-2
+    cost 1.7 times as much)."""
+    outlying_factor: float = 10.0
+    """What is this many times as large as usual is doubted: a gain, an entry, an error."""
 
     # progress
     gain_share: float = 1e-5
     """A round that gains less than this share of f, or of all gains, is stalled."""
-    gain_counted: float = 1e-9
-    """A gain counts for patience if it is this share of everything gained so far."""
+    gain_share_coarse: float = 0.03
+    """The same on part of a finite sum; a path over k ends where k doubled gains less."""
     stalled_rounds: int = 6
-    """Stalled rounds, each with twice the measurements, before a descent ends."""
-    restarts: int = 8
-    """Restarts from perturbed supports without a gain before a search over supports ends."""
+    """Stalled rounds, each with twice the measurements, before a descent ends, and restarts from
+    perturbed supports without a gain before a search over supports does."""
+    swap_pairs: int = 15
+    """Exchanges of one coordinate for one that are tried at a time."""
+    pool: int = 4
+    """Coordinates from which the support is perturbed, in units of k."""
+    quiet_bases: int = 4
+    """Random bases that show no new variable before the screening of variables ends."""
 
     # patience
     effort: float = 5.0
     """Queries without a gain that end a run, in units of those spent at the last gain."""
     effort_rough: float = 3.0
-    """The same is multiplied by this unless all restarts came back to the same value."""
-    effort_slopes: float = 3.0
-    """The same for the search by slopes, before f is compared over longer distances."""
+    """The same is multiplied by this unless all restarts came back to the same value; and such
+    queries of the search by slopes, before f is compared over longer distances."""
     floor_slopes: float = 200.0
     """Least such queries of the search by slopes: every move has its turn."""
     floor_smooth: float = 10.0
@@ -94,6 +161,45 @@ class Policy:
     floor_rough: float = 3000.0
     """The same elsewhere."""
 
-    def __repr__(self) -> str:
-        changed = [f for f in fields(self) if getattr(self, f.name) != f.default]
-        return f"Policy({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in changed)})"
+    noise: NoisePolicy = field(default_factory=NoisePolicy)
+    """Where values err."""
+
+    @property
+    def accuracy_wide(self) -> float:
+        """How far the gradient must shrink on more coordinates than may stay."""
+        return 3 * self.accuracy_narrow
+
+    @property
+    def accuracy_polish(self) -> float:
+        """The same on a support that did not change."""
+        return 1e-3 * self.accuracy_narrow
+
+    @property
+    def prony_error(self) -> float:
+        """Relative error up to which Prony's method is believed: it has few rows to spare."""
+        return 0.01 * self.pursuit_error
+
+    @property
+    def gain_counted(self) -> float:
+        """A gain counts for patience if it is this share of everything gained so far."""
+        return 1e-4 * self.gain_share
+
+    @property
+    def flat_step(self) -> float:
+        """Length of the differences that are tried before slopes are said to vanish."""
+        return math.sqrt(self.axis_step)
+
+    @property
+    def long_difference(self) -> float:
+        """Differences at least this long are two-sided: f changes in steps."""
+        return 10 * self.flat_step
+
+    @property
+    def central_factor(self) -> float:
+        """Central differences are this many times longer: their error is one order smaller."""
+        return float(self.axis_step ** (-1 / 3))
+
+    @property
+    def long_steps_box(self) -> tuple[float, float]:
+        """Long steps along the axes, in box widths."""
+        return self.first_step_box, 0.4 * self.first_step_box

@@ -12,6 +12,7 @@ from szoht.estimators.sensing.noise_test import NoiseKind, NoiseModel
 from szoht.types import Indices, Vector
 
 __all__ = [
+    "ROUNDING",
     "Confidence",
     "Curvature",
     "EvaluatedPoint",
@@ -23,6 +24,10 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+ROUNDING = float(np.finfo(np.float64).eps)
+"""The relative error of a number."""
+
 Steps: TypeAlias = Generator[Plan, Sequence[Answer], T]
 """Part of an algorithm that yields plans, receives their answers and ends with a result."""
 

@@ -9,13 +9,8 @@ from szoht.types import Sample
 
 __all__ = ["fresh_part", "part", "sizes", "validated_size"]
 
-FEWEST, PER_LOOK = 32, 6.0
-"""Components to begin with: at least so many, and so many times k (1 + log(d / k))."""
-
-QUERIES_PER_LOOK = 12.0
-"""What a search on a part takes, in looks; parts are so small that the budget allows it."""
-
-SAMPLE_GROWTH = 3
+FEWEST, SAMPLE_GROWTH = 32, 3
+"""Components to begin with, at least, and by how much parts grow."""
 
 LEAST_PASSES = 10
 """The answer is measured on all components where the budget is at least this many passes."""
@@ -56,16 +51,18 @@ def validated_size(n_samples: int, budget: int | None) -> int:
     return max(budget // LEAST_PASSES, 1)
 
 
-def sizes(whole: int, look: float, budget: float) -> list[int]:
+def sizes(whole: int, queries: float, budget: float) -> list[int]:
     """Return the sizes of the parts to search on before ``whole`` components; none if they are few.
 
-    >>> sizes(10_000, 30, math.inf), sizes(200, 30, math.inf), sizes(10_000, 30, 30_000)
+    ``queries`` are what a search on a part takes: parts are so small that the budget allows it.
+
+    >>> sizes(10_000, 360, math.inf), sizes(200, 360, math.inf), sizes(10_000, 360, 30_000)
     ([180, 540, 1620, 4860], [], [84, 252, 756, 2268])
     """
-    affordable = budget / (QUERIES_PER_LOOK * look)
+    affordable = budget / queries
     if affordable < FEWEST:
         return []
-    size, found = math.ceil(min(max(FEWEST, PER_LOOK * look), affordable)), []
+    size, found = math.ceil(min(max(FEWEST, queries / 2), affordable)), []
     while 2 * size < whole:
         found.append(size)
         size *= SAMPLE_GROWTH

@@ -29,15 +29,6 @@ SMOOTH_TURNS = 2
 """Moves, those over supports, that are due where all restarts came back to the same value. If
 slopes outside the support do not vanish, all such moves are."""
 
-NEGLECTED = 0.35
-"""How often the move with the fewest queries has the turn, whatever it has gained."""
-
-MEMORY = 0.8
-"""Weight of a move's earlier turns: what gained once may not gain again."""
-
-SMALL_GAIN = 0.2
-"""What a gain counts that is too small for patience."""
-
 IDLE_TURNS = 20
 """Turns in a row, per move, in which nothing was asked: there is nothing left to do."""
 
@@ -123,11 +114,12 @@ class MoveSchedule:
             return moves[self._turn - 1]
         return self._by_merit(moves)
 
-    def record(self, move: ExploringMove, *, cost: int, gained: bool, fell: bool) -> None:
+    def record(self, move: ExploringMove, *, cost: int, gained: bool) -> None:
         """Remember what a turn has cost and gained."""
         record = self._records[move.name]
-        record.wins = MEMORY * record.wins + (1.0 if gained else SMALL_GAIN * fell)
-        record.cost = MEMORY * record.cost + cost
+        memory = self._search.context.policy.memory
+        record.wins = memory * record.wins + gained
+        record.cost = memory * record.cost + cost
         record.queries += cost
         if gained:
             for other in self._records.values():
@@ -137,7 +129,7 @@ class MoveSchedule:
 
     def _by_merit(self, moves: tuple[ExploringMove, ...]) -> ExploringMove:
         generator = self._search.context.generator()
-        if generator.random() < NEGLECTED:
+        if generator.integers(3) == 0:  # whatever it has gained
             return min(moves, key=lambda move: self._records[move.name].queries)
         chance = generator.random(len(moves))
         usual = 20 * max(1, self._search.support.size)

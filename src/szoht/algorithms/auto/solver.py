@@ -8,7 +8,7 @@ from szoht.algorithms.auto.context import BudgetSpentError, SearchContext
 from szoht.algorithms.auto.descent import search_supports
 from szoht.algorithms.auto.finite_sums import assumed_noise, solve_on_parts
 from szoht.algorithms.auto.global_search import search_globally, spend_rest
-from szoht.algorithms.auto.known import note_elsewhere
+from szoht.algorithms.auto.known import check_start, note_elsewhere
 from szoht.algorithms.auto.noise import estimate_noise, solve_noisy
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
@@ -17,6 +17,7 @@ from szoht.algorithms.auto.sensing.dense import recall_filter
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structures import Coordinates, Structured, structure_of
 from szoht.algorithms.auto.units import find_units
+from szoht.algorithms.auto.wide_plans import Speculation
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Ending
 from szoht.core.known import KnownEvaluations
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from szoht.algorithms.auto.path import AutoPath
 
 __all__ = ["Auto", "begin"]
-
-GROWN_ERROR = 10.0
-"""An error that has grown by this factor along the way may be the shape of f."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +39,7 @@ class Auto(GeneratorAlgorithm):
     policy: Policy | None = None
     has_units: bool = field(default=False, repr=False)
     effort: float = field(default=1.0, repr=False)
+    plan_width: int = field(default=1, repr=False)
     known: KnownEvaluations | None = field(default=None, repr=False)
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
@@ -69,6 +68,7 @@ def begin(outer: SolverContext, operator: Structured, solver: "Auto | AutoPath")
         policy=solver.policy or Policy(),
         budget=solver.max_queries,
         effort=solver.effort,
+        speculation=Speculation(solver.plan_width),
         known=None if outer.sample is not None or outer.seeded else solver.known,
     )
 
@@ -86,6 +86,7 @@ def solve(context: SearchContext) -> Steps[EvaluatedPoint | None]:
             noise = assumed_noise(context, start)
         else:
             noise = yield from estimate_noise(context, start)
+        check_start(context, start, noise)
         start, noise = yield from find_units(context, start, noise)
         if noise.fresh:
             return (yield from solve_noisy(context, start, noise))
@@ -128,4 +129,5 @@ def _solve_with_error(context: SearchContext, state: SearchState) -> Steps[Searc
 def _has_grown(context: SearchContext, noise: NoiseModel) -> bool:
     """Tell whether the error seen at the end is much larger than that of the first values."""
     evidence = context.outer.evidence
-    return evidence is not None and evidence.noise_level > GROWN_ERROR * noise.sigma
+    limit = context.policy.outlying_factor * noise.sigma
+    return evidence is not None and evidence.noise_level > limit

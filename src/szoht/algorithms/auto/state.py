@@ -11,7 +11,7 @@ from szoht.algorithms.auto.restricted.bfgs import Solution
 from szoht.algorithms.auto.sensing.round import SensingMemory
 from szoht.types import Indices, Vector
 
-__all__ = ["SearchState"]
+__all__ = ["NEGLIGIBLE_VALUE_SHARE", "SearchState"]
 
 NEGLIGIBLE_VALUE_SHARE = 1e-12
 """A gain below this share of everything that there was to gain is rounding."""

@@ -15,10 +15,11 @@ class Structure(Protocol):
     """A constraint, in the solver's coordinates z, each of which stands for the point ``to_x(z)``.
 
     A point of the set is made of at most ``size`` atoms: coordinates, groups of coordinates,
-    vertices of a simplex. The solver handles them as sorted coordinates. ``low`` and ``high`` are
-    bounds on z, infinite where there are none; ``has_units`` says that one unit of z is a natural
-    change (finite bounds, or given units). ``unit``, None where it is one, is what one unit of z
-    is in x. `szoht.testing.check_structure` checks an implementation.
+    vertices of a simplex. The solver handles them as sorted coordinates. Which atoms go together
+    (subtrees, connected graphs) is known to `fits`, `next_to`, `head` and `kept`. ``low`` and
+    ``high`` are bounds on z, infinite where there are none; ``has_units`` says that one unit of z
+    is a natural change (finite bounds, or given units). ``unit``, None where it is one, is what one
+    unit of z is in x. `szoht.testing.check_structure` checks an implementation.
     """
 
     @property
@@ -64,6 +65,11 @@ class Structure(Protocol):
     @property
     def look(self) -> float:
         """The order of the number of rows that tell which atoms matter."""
+        ...
+
+    @property
+    def independent(self) -> bool:
+        """Whether any ``size`` coordinates may be chosen, whatever the others are."""
         ...
 
     @property
@@ -157,6 +163,14 @@ class Structure(Protocol):
         """Return how many atoms these are."""
         ...
 
+    def fits(self, coordinates: Indices) -> bool:
+        """Tell whether a point with these non-zeros may be an answer."""
+        ...
+
+    def next_to(self, coordinates: Indices) -> Indices:
+        """Return the other coordinates of which each may join these."""
+        ...
+
     def promise(self, slopes: Vector) -> Vector:
         """Return what each coordinate promises: its slope downhill, zero if that leads outside."""
         ...
@@ -167,6 +181,10 @@ class Structure(Protocol):
 
     def importance(self, z: Vector, atoms: list[Indices], curvature: Curvature | None) -> Vector:
         """Return what dropping each of some atoms of ``z`` would cost."""
+        ...
+
+    def kept(self, atoms: list[Indices], worth: Vector, size: int) -> Indices:
+        """Return the coordinates of those of some atoms, ``size`` at most, that are worth most."""
         ...
 
     def prune(self, z: Vector, curvature: Curvature | None, size: int) -> Vector:

@@ -9,14 +9,12 @@ import numpy as np
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.curvatures import axis_curvatures
 from szoht.algorithms.auto.noise import estimate_noise
-from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
+from szoht.algorithms.auto.records import ROUNDING, EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.state import SearchState
 from szoht.estimators.sensing.noise_test import LINE_STEPS
 from szoht.types import Vector
 
 __all__ = ["equalize_units", "find_units"]
-
-ROUNDING = float(np.finfo(np.float64).eps)
 
 LENGTHS = (1e-14, 1e-11, 1e-8, 1e-5, 1e-2, 1.0, 1e3, 1e6, 1e9)
 """Lengths along one direction of signs that are tried where those of the noise test say nothing."""
@@ -32,9 +30,6 @@ RIPPLE = 2.0
 
 MAX_RATIO = 1e7
 """Curvature along an axis is looked for over at most this many units."""
-
-UNEQUAL = 30.0
-"""Slopes along the axes whose quantiles of 10 and 90 % are this far apart: units differ."""
 
 ONE_SIGN = 0.9
 """Small slopes of which more than this share are positive are curvature."""
@@ -101,7 +96,12 @@ def equalize_units(context: SearchContext, state: SearchState) -> Steps[SearchSt
     # what curvature adds to a difference is no slope; it is positive
     sparse = np.mean(g[np.abs(g) <= middle] >= 0) > ONE_SIGN
     known = state.noise.curvature != 0 and low > 3 * state.noise.sigma / state.noise.axis_step
-    if sparse or not high > UNEQUAL * low or not known or context.left < 2 * free.size:
+    if (
+        sparse
+        or not high > 3 * context.policy.slope_spread * low
+        or not known
+        or context.left < 2 * free.size
+    ):
         return state
     curvatures = yield from axis_curvatures(
         context, state.point, free, g, state.noise, longest=MAX_RATIO

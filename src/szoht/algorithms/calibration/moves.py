@@ -256,7 +256,7 @@ def measure_answer(search: CalibrationSearch) -> Steps[None]:
     yield from _probe_along(search, [step for step in steps if step.any()])
     model = search.model(damping=search.policy.damping_floor, optimistic=True)
     own = model.on_current_support()
-    if own is not None and own.misfit < search.misfit:
+    if own is not None and own.misfit < search.misfit and search.answer is None:
         yield from _move(search, own, GAUSS_NEWTON, Attempts())
 
 

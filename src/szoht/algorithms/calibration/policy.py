@@ -115,8 +115,9 @@ class CalibrationPolicy:
     """Moves in a row that disappoint before the Jacobian is probed again."""
 
     # when nothing is promised
-    optimistic_damping: float = 0.01
-    """Weight of the quartic term where the mean Jacobian is taken for the truth."""
+    optimistic_damping: float = 0.001
+    """Weight of the quartic term where the mean Jacobian is taken for the truth: exchanges of like
+    columns are long moves whose errors cancel (0.01 loses 4 of 6 heat equations, this 2)."""
     excursions: int = 3
     """Other supports that are followed in a row, from the best point, ..."""
     excursion_moves: int = 5
@@ -127,6 +128,9 @@ class CalibrationPolicy:
     """Rounds of probing and excursions without a gain before the search ends or restarts."""
     restarts: int = 3
     """Restarts from the start, by way of other supports."""
+    path_moves: int = 4
+    path_gain: float = 0.1
+    """Moves for each k of a path, while each of them gains this share of the misfit."""
     gain: float = 1e-3
     """A gain of less than this share of the misfit does not postpone the end."""
     exact: float = 1e-14

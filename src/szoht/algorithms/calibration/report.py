@@ -129,8 +129,10 @@ class FitReport:
     def others(self) -> tuple[OtherSupport, ...]:
         """Other supports that are expected to explain the outputs as well, within the noise."""
         search = self.search
-        if search.posterior is None or not np.array_equal(search.center, self.visit.point):
+        if search.posterior is None:
             return ()
+        if not np.array_equal(np.flatnonzero(search.center), self.support):
+            return ()  # the posterior is that of another support
         model = search.model(damping=0.0, optimistic=True)
         limit = search.misfit + self.variance * float(
             chdtri(max(self.support.size, 1), 1 - self.level)
@@ -160,5 +162,7 @@ def describe_fit(search: CalibrationSearch, level: float) -> FitReport | None:
     """Return what is known about the best point so far; None if there is none."""
     if not search.visits:
         return None
-    best = min(search.visits, key=lambda visit: search.cost_of(visit.residuals))
+    best = search.answer
+    if best is None:
+        best = min(search.visits, key=lambda visit: search.cost_of(visit.residuals))
     return FitReport(search=search, visit=best, level=level)

@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
+from szoht.errors import EvaluationError
 from szoht.types import Vector
 
 __all__ = ["LOSS_NAMES", "Loss", "Residuals", "cost", "loss_weights"]
@@ -42,17 +43,34 @@ def loss_weights(residuals: Vector, loss: Loss, f_scale: float) -> Vector:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Residuals:
-    """(outputs - observed) / sigma; NaN in the outputs that are missing."""
+    """(outputs - observed) / sigma; NaN in the outputs that are missing.
+
+    Of components c, whose mean is minimized, residuals are sqrt(2 c / m), so that half the sum of
+    their squares is that mean: the deviance residuals of a likelihood, up to their signs.
+    """
 
     observed: Vector | None
     sigma: Vector | None
+    components: bool = False
 
     def of(self, outputs: Vector) -> Vector:
         """Return the weighted residuals of one row of outputs."""
         residuals = np.where(np.isfinite(outputs), outputs, np.nan)
+        if self.components:
+            return _deviances(residuals)
         if self.observed is not None:
             residuals = residuals - self.observed
         return residuals if self.sigma is None else residuals / self.sigma
+
+
+def _deviances(components: Vector) -> Vector:
+    if (components < 0).any():
+        i = int(np.argmax(components < 0))
+        raise EvaluationError(
+            f"components must be >= 0, such as squared errors or losses; component {i} is "
+            f"{components[i]:g}. Return their mean, or add a constant"
+        )
+    return np.asarray(np.sqrt(2 * components / components.size))
 
 
 def robust_scale(residuals: Vector) -> float:

@@ -85,6 +85,7 @@ class CalibrationSearch:
     damping: float = 0.0
     posterior: JacobianPosterior | None = None
     visits: list[Visit] = field(default_factory=list)
+    answer: Visit | None = None
 
     @property
     def left(self) -> float:
@@ -175,12 +176,19 @@ class CalibrationSearch:
         found = [
             self.residuals.of(row if row.size == width else np.full(width, np.nan)) for row in rows
         ]
+        if self.residuals.components and self.posterior is not None:
+            found = [self._signed(point, row) for point, row in zip(points, found, strict=True)]
         self.failures += sum(not np.isfinite(row).any() for row in found)
         if not self.start_residuals.size:
             self.begin_at(points[0], found[0])
         for point, row in zip(points, found, strict=True):
             self._note(point, row)
         return found
+
+    def _signed(self, point: Vector, residuals: Vector) -> Vector:
+        """Return square roots with the signs that are expected: a component has none."""
+        expected = self.center_residuals + self.known.response(point - self.center)
+        return np.copysign(residuals, np.where(np.isfinite(expected), expected, 1.0))
 
     def begin_at(self, point: Vector, residuals: Vector) -> None:
         """Make the start the center."""
@@ -238,6 +246,7 @@ class CalibrationSearch:
     def restore(self, saved: "SavedCenter") -> None:
         """Come back to a center, with what was known there."""
         self.center, self.center_residuals, self.center_variance, self.posterior = saved
+        self.reweight()
 
     def learn_from_move(self, point: Vector, residuals: Vector) -> None:
         """Update the posterior by a simulation away from the center."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from szoht.algorithms.calibration.moves import improve, measure_answer
+from szoht.algorithms.calibration.path import CRITERIA, Criterion, keep_support, walk_path
 from szoht.algorithms.calibration.policy import CalibrationPolicy
 from szoht.algorithms.calibration.probing import Domain
 from szoht.algorithms.calibration.residuals import LOSS_NAMES, Loss, Residuals
@@ -31,12 +32,16 @@ class Calibration(GeneratorAlgorithm):
         At most k changes, within bounds.
     observed, sigma : array of shape (m,), optional
         Residuals are (outputs - observed) / sigma; without them, outputs are residuals.
+    components : bool
+        Outputs are components >= 0 whose mean is minimized, in place of residuals.
     n_outputs, output_names
         How many outputs there are and what they are called, as far as that is known.
     loss, f_scale
         As in SciPy's ``least_squares``.
     grid : array of shape (d,), optional
         The step of each variable that moves in steps, 0 for the others.
+    criterion : {"bic", "chi2"}, optional
+        How many changes to believe, at most those of the operator; see `walk_path`.
     max_queries : int, optional
         The budget that is planned for.
     policy : CalibrationPolicy, optional
@@ -46,11 +51,13 @@ class Calibration(GeneratorAlgorithm):
     operator: Sparse | SparseBox
     observed: Vector | None = field(default=None, repr=False)
     sigma: Vector | None = field(default=None, repr=False)
+    components: bool = False
     n_outputs: int | None = None
     output_names: tuple[str, ...] = field(default=(), repr=False)
     loss: Loss = "linear"
     f_scale: float = 1.0
     grid: Vector | None = field(default=None, repr=False)
+    criterion: Criterion | None = None
     max_queries: int | None = None
     policy: CalibrationPolicy | None = field(default=None, repr=False)
 
@@ -59,6 +66,8 @@ class Calibration(GeneratorAlgorithm):
 
     def __post_init__(self) -> None:
         check_choice("loss", self.loss, LOSS_NAMES)
+        if self.criterion is not None:
+            check_choice("criterion", self.criterion, CRITERIA)
         check_real("f_scale", self.f_scale, low=0, open_low=True)
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
@@ -71,7 +80,9 @@ class Calibration(GeneratorAlgorithm):
         search = CalibrationSearch(
             outer=context,
             domain=Domain.of(self.operator, context.x.size, self.grid),
-            residuals=Residuals(observed=self.observed, sigma=self.sigma),
+            residuals=Residuals(
+                observed=self.observed, sigma=self.sigma, components=self.components
+            ),
             loss=self.loss,
             f_scale=self.f_scale,
             k=self.operator.k,
@@ -86,12 +97,17 @@ class Calibration(GeneratorAlgorithm):
             search.explain("the start explains the measurements already.")
             context.ending = Ending.CONVERGED
             return
+        if self.criterion is not None:
+            search.k = max(1, min(search.k, search.m - 1))
         fits = yield from sense(search)
         if search.posterior is None:
             context.ending = Ending.MOSTLY_FAILED
             return
         ending = yield from improve(search, fits)
+        if self.criterion is not None:
+            yield from walk_path(search, self.criterion)
         yield from measure_answer(search)
+        keep_support(search)
         context.ending = _honest(search, ending)
 
     def search(self, state: State) -> CalibrationSearch:

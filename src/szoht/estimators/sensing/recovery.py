@@ -10,7 +10,7 @@ from szoht.estimators.sensing.measurements import Measurements
 from szoht.estimators.sensing.rows import FourierRows
 from szoht.types import Indices, Vector
 
-__all__ = ["Recovery", "group_pursuit", "matching_pursuit", "prony"]
+__all__ = ["RESIDUAL", "Recovery", "fit_slopes", "group_pursuit", "matching_pursuit", "prony"]
 
 RESIDUAL = 1e-3
 """Pursuit stops when it explains the measurements that it may use up to this share."""
@@ -145,7 +145,7 @@ def matching_pursuit(  # noqa: C901  (one loop, and what it adds)
         add(best if among is None else among[best])
         if len(support) == before:  # columns that depend on those before explain nothing more
             break
-    return _fitted(measurements, np.array(support, dtype=np.intp), used, columns)
+    return fit_slopes(measurements, np.array(support, dtype=np.intp), used, columns)
 
 
 def group_pursuit(
@@ -156,7 +156,7 @@ def group_pursuit(
     held_out: int,
     noise: float = 0.0,
 ) -> Recovery:
-    """Find at most ``most`` of some disjoint groups of coordinates that explain the slopes.
+    """Find at most ``most`` of some groups of coordinates that explain the slopes.
 
     Group orthogonal matching pursuit (Lozano, Swirszcz, Abe 2009): the next group is the one whose
     columns explain most of the residual, beyond what as many random columns would. A group with
@@ -191,7 +191,8 @@ def group_pursuit(
         open_groups[shortlist[best]] = False
         support.append(groups[shortlist[best]])
     found = np.concatenate(support) if support else np.empty(0, dtype=np.intp)
-    return _fitted(measurements, found, used)
+    found = found[np.sort(np.unique(found, return_index=True)[1])]  # once each
+    return fit_slopes(measurements, found, used)
 
 
 def _excess(explained: Vector, sizes: Indices, residual: Vector) -> Vector:
@@ -208,7 +209,7 @@ def _orthogonal(columns: Vector, basis: Vector) -> Vector:
     return np.asarray(q[:, np.abs(np.diag(r)) > 1e-9 * math.sqrt(columns.shape[0])])
 
 
-def _fitted(
+def fit_slopes(
     measurements: Measurements, support: Indices, used: int, shared: Vector | None = None
 ) -> Recovery:
     """Fit the slopes on a support to the first ``used`` measurements, and judge by the rest."""

@@ -20,9 +20,6 @@ BELIEVED, CERTAIN = 0.5, 0.01
 AMPLITUDES_IN_TURN = (0.1, 10.0, 0.3, 1.0, 0.01, 3.0)
 """Of the probes, in units; within finite bounds one unit at most."""
 
-MIN_PROBES = 8
-"""Probes with a value below which nothing is concluded."""
-
 PLAN_VALUES = 8_000_000
 """Entries of the points of one plan, at most: they are in memory together."""
 
@@ -63,7 +60,7 @@ def measure_halves(
         points = [structure.clip(point.z + half * (row + np.abs(row))) for row in chosen]
         parts.append((yield from context.values(points)))
     changes = np.concatenate(parts) - point.value
-    if np.isfinite(changes).sum() < MIN_PROBES:
+    if np.isfinite(changes).sum() < context.policy.noise.fewest_rows:
         return BinaryFit(np.empty(0, dtype=np.intp), math.inf)
     measured = Measurements().more(rows, changes)
     if np.linalg.norm(measured.centered) <= TINY * np.linalg.norm(measured.slopes):

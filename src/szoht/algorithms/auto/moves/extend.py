@@ -6,15 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
-from szoht.algorithms.auto.records import Confidence, Curvature, EvaluatedPoint, Steps
+from szoht.algorithms.auto.records import Confidence, Curvature, EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_in_box, minimize_on
+from szoht.algorithms.auto.sensing.axis_slopes import slope_points
 from szoht.algorithms.auto.state import SearchState
 from szoht.types import Indices
 
 __all__ = ["ExtendAndPrune", "keep_only"]
-
-EXTENDED_STEPS = 3
-"""Steps on more coordinates than may stay; more where sensing was much dearer than solving."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +34,9 @@ class ExtendAndPrune:
         curvature = state.carried(support) if current.size else None
         slopes = state.known_slopes(context, support)
         trial = state.point
-        if structure.count(support) > size:
+        if not structure.fits(support):
             wide = yield from self._wide(context, state, support)
-            trial, curvature = yield from keep_only(context, wide, size)
+            trial, curvature = yield from keep_only(context, state.noise, wide, size)
             support, slopes = structure.active(trial.z), None
         if support.size == 0 or math.isnan(trial.value):
             return Solution(state.point, state.curvature)
@@ -62,9 +60,10 @@ class ExtendAndPrune:
     ) -> Steps[Solution]:
         assert state.slopes is not None, "slopes have just been measured"  # noqa: S101
         policy = context.policy
-        steps = state.slopes.cost // (EXTENDED_STEPS * support.size)
-        accuracy = policy.accuracy_narrow if steps > EXTENDED_STEPS else policy.accuracy_wide
-        goal = Goal(steps=max(EXTENDED_STEPS, steps), accuracy=accuracy)
+        # more steps where sensing was much dearer than solving
+        steps = state.slopes.cost // (policy.steps_wide * support.size)
+        accuracy = policy.accuracy_narrow if steps > policy.steps_wide else policy.accuracy_wide
+        goal = Goal(steps=max(policy.steps_wide, steps), accuracy=accuracy)
         slopes = state.known_slopes(context, support)
         return (
             yield from minimize_on(context, state.point, support, state.noise, goal, slopes=slopes)
@@ -72,14 +71,17 @@ class ExtendAndPrune:
 
 
 def keep_only(
-    context: SearchContext, solution: Solution, size: int
+    context: SearchContext, noise: NoiseModel, solution: Solution, size: int
 ) -> Steps[tuple[EvaluatedPoint, Curvature | None]]:
     """Keep the most important atoms of a solution; the point is measured."""
     structure, curvature = context.structure, solution.curvature
     pruned = structure.prune(solution.point.z, curvature, size)
+    if context.speculation.active:
+        left = structure.active(pruned)
+        steps = np.full(left.size, noise.axis_step)
+        context.speculation.propose(fitting=slope_points(context, pruned, left, steps))
     point = EvaluatedPoint(pruned, (yield from context.value(pruned)))
-    if structure.contains(pruned):
-        context.note(point)
+    context.note(point)
     if curvature is None:
         return point, None
     kept = np.isin(curvature.support, structure.active(pruned))

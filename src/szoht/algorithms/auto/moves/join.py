@@ -13,11 +13,6 @@ from szoht.algorithms.auto.state import SearchState
 
 __all__ = ["JoinAndPrune", "drop_least"]
 
-PRUNED_AT_ONCE = 3
-"""One in so many of those that are too many is dropped at a time."""
-
-JOINED_STEPS, STEPS_BETWEEN = 10, 4
-
 
 @dataclass(frozen=True)
 class JoinAndPrune:
@@ -52,13 +47,14 @@ class JoinAndPrune:
             state.point,
             wide,
             state.noise,
-            Goal(accuracy=context.policy.accuracy_narrow, steps=JOINED_STEPS),
+            Goal(accuracy=context.policy.accuracy_narrow, steps=3 * context.policy.steps_wide),
             slopes=state.known_slopes(context, wide) if state.exact else None,
             curvature=state.carried(wide),
         )
-        while (excess := structure.count(structure.active(solution.point.z)) - size) > 0:
+        while not structure.fits(active := structure.active(solution.point.z)):
+            excess = structure.count(active) - size
             solution = yield from drop_least(
-                context, state.noise, solution, max(1, excess // PRUNED_AT_ONCE), state.point.value
+                context, state.noise, solution, max(1, excess // 3), state.point.value
             )
         return solution
 
@@ -73,13 +69,13 @@ def drop_least(
     """Drop the least important coordinates of a solution and solve on the others."""
     policy, structure = context.policy, context.structure
     left = structure.count(structure.active(solution.point.z)) - count
-    point, curvature = yield from keep_only(context, solution, left)
+    point, curvature = yield from keep_only(context, noise, solution, left)
     if math.isnan(point.value):
         return Solution(point, None)
     last = left <= structure.size
     goal = Goal(
         accuracy=policy.accuracy_narrow if last else policy.accuracy_wide,
-        steps=20 if last else STEPS_BETWEEN,
+        steps=20 if last else policy.steps_wide,
         value=value if last else -math.inf,
     )
     support = structure.active(point.z)

@@ -22,4 +22,8 @@ def line_probe(context: SearchContext, point: EvaluatedPoint, slopes: Vector) ->
     length = max(1.0, float(np.abs(point.z).max()))
     z = point.z.copy()
     z[steepest] -= length * np.sign(slopes[steepest])
-    yield from context.point(structure.prune(structure.clip(z), None, structure.size))
+    z = structure.prune(structure.clip(z), None, structure.size)
+    if context.speculation.active:
+        context.speculation.propose(fitting=[structure.to_x(z)])
+        return
+    yield from context.point(z)

@@ -13,9 +13,6 @@ from szoht.algorithms.auto.state import SearchState
 
 __all__ = ["LongSlopes", "PerturbedSupport", "RandomJoin", "RandomSwap", "SparseRandomSearch"]
 
-SWAPPED = 0.3
-"""Share of the steps of a sparse random search that change the support."""
-
 
 @dataclass(frozen=True)
 class RandomJoin:
@@ -56,6 +53,8 @@ class RandomSwap:
         if not new.size:
             return
         left = np.union1d(np.setdiff1d(support, atoms[out]), new)
+        if not context.structure.fits(left):
+            return
         face = search.face(left, search.slice())
         start = yield from face.at(here.z[left])
         yield from heavy_tailed_search(face, start, search.unit[left], generator)
@@ -77,16 +76,17 @@ class SparseRandomSearch:
             z = here.z.copy()
             support = np.flatnonzero(z)
             full = structure.count(support) >= structure.size
-            if generator.random() < SWAPPED or not full:
+            if generator.integers(3) == 0 or not full:
                 if full:
-                    z[structure.whole(generator.choice(support, 1))] = 0.0
+                    z[structure.atoms(generator.choice(support, 1))[0]] = 0.0
                 i = int(generator.choice(search.pool))
                 z[i] = search.unit[i] * generator.standard_normal()
             else:
                 scale = 10 ** generator.uniform(-3, 0)
                 step = search.unit[support] * generator.standard_normal(support.size)
                 z[support] += scale * step
-            trial = yield from context.point(structure.clip(z))
+            z = structure.prune(structure.clip(z), None, structure.size)
+            trial = yield from context.point(z)
             here = trial if trial.value <= here.value else here
 
 

@@ -9,15 +9,10 @@ from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_on
 from szoht.algorithms.auto.state import SearchState
+from szoht.algorithms.auto.structure import Structure
 from szoht.types import Indices
 
 __all__ = ["PerturbSupport"]
-
-PERTURBED_ONE_IN = 3
-"""One in so many coordinates of the support is replaced."""
-
-NEARLY = 4
-"""Coordinates that may replace them, in units of k."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +25,16 @@ class PerturbSupport:
         """Return a solution on a perturbed support, better than the incumbent or not."""
         structure, generator = context.structure, context.generator()
         here = structure.atoms(structure.active(state.point.z))
-        lost = _drawn(here, max(1, len(here) // PERTURBED_ONE_IN), generator)
-        near = structure.atoms(state.steepest(context, NEARLY * structure.size))
+        lost = _drawn(here, max(1, len(here) // 3), generator)
+        near = structure.atoms(state.steepest(context, context.policy.pool * structure.size))
         new = _drawn(near, structure.count(lost), generator)
         z = structure.without(state.point.z, lost)
         support = np.union1d(structure.active(z), new)
-        if structure.count(support) > structure.size:
-            return Solution(state.point, state.curvature)
+        if not structure.fits(support):  # what is lost or new connects others, or does not connect
+            support = _fitting(structure, support, lost, generator)
+            z = structure.without(z, np.setdiff1d(structure.free, support))
+            if not np.isin(np.flatnonzero(z), support).all():
+                return Solution(state.point, state.curvature)
         start = EvaluatedPoint(z, (yield from context.value(z)))
         if math.isnan(start.value):
             return Solution(state.point, state.curvature)
@@ -48,3 +46,15 @@ def _drawn(atoms: list[Indices], count: int, generator: np.random.Generator) -> 
     """Return the coordinates of ``count`` atoms, or of all if there are not so many."""
     chosen = generator.choice(len(atoms), size=min(len(atoms), count), replace=False)
     return np.concatenate([atoms[i] for i in chosen] or [np.empty(0, dtype=np.intp)])
+
+
+def _fitting(
+    structure: Structure, wanted: Indices, lost: Indices, generator: np.random.Generator
+) -> Indices:
+    """Return coordinates that may stay, many of those that are wanted and few that are lost."""
+    worth = np.zeros(structure.d)
+    worth[wanted] = generator.uniform(0.5, 1.0, wanted.size)
+    worth[lost] = 0.0
+    atoms = structure.atoms(np.union1d(wanted, lost))
+    each = np.array([worth[atom].sum() for atom in atoms])
+    return structure.kept(atoms, each, structure.size)

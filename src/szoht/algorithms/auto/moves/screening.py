@@ -20,9 +20,6 @@ __all__ = ["Screening", "screen", "screen_again", "screen_variables"]
 AMPLITUDES = (1.0, 0.1, 3.0, 0.01)
 """Of the random bases, in units, in turn."""
 
-QUIET_FOUND = 4
-"""Bases that show nothing new before the search for further variables ends."""
-
 FIRST_GROUPS = 8
 """If so many groups all matter, everything does."""
 
@@ -49,7 +46,7 @@ def screen(
     """Screen at random bases until ``quiet_most`` of them, or 4 later, show nothing new."""
     k = context.structure.size
     known, quiet, trial = set(found), 0.0, -1
-    while quiet < (QUIET_FOUND if known else quiet_most):
+    while quiet < (context.policy.quiet_bases if known else quiet_most):
         trial += 1
         rest = np.setdiff1d(context.structure.free, np.array(sorted(known), dtype=np.intp))
         if rest.size == 0:

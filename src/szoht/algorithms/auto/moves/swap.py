@@ -1,7 +1,6 @@
 """Swap: exchange the least important coordinates for the steepest ones."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +12,6 @@ from szoht.algorithms.auto.state import SearchState
 from szoht.types import Indices
 
 __all__ = ["Swap"]
-
-PAIRS = 15
-"""Exchanges of one for one that are tried at a time."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,9 @@ class Swap:
         assert state.slopes is not None, "slopes have just been measured"  # noqa: S101
         structure = context.structure
         drops = structure.atoms(structure.active(state.point.z))
-        adds = structure.atoms(state.steepest(context, max(2 * structure.size, PAIRS)))
+        adds = structure.atoms(
+            state.steepest(context, max(2 * structure.size, context.policy.swap_pairs))
+        )
         if not (drops and adds):
             return Solution(state.point, state.curvature)
         cost = structure.importance(state.point.z, drops, state.curvature)
@@ -46,11 +44,16 @@ class Swap:
         gain = np.array([np.linalg.norm(promise[atom]) for atom in adds])
         drops = [drops[i] for i in np.argsort(cost, kind="stable")]
         adds = [adds[i] for i in np.argsort(-gain, kind="stable")]
-        for out, new in _exchanges(drops, adds):
-            solution = yield from self._exchange(context, state, out, new)
-            if state.gains(solution.point):
+        pairs, at_once = _exchanges(drops, adds, context.policy.swap_pairs), _at_once(context)
+        for first in range(0, len(pairs), at_once):
+            some = pairs[first : first + at_once]
+            tasks = [self._exchange(context, state, out, new) for out, new in some]
+            solutions = yield from context.together(tasks)
+            best = min(range(len(some)), key=lambda i: solutions[i].point.value)
+            if state.gains(solutions[best].point):
+                out, new = some[best]
                 context.explain(f"coordinates {out} exchanged for {new}.")
-                return solution
+                return solutions[best]
         return Solution(state.point, state.curvature)
 
     def _exchange(
@@ -59,7 +62,7 @@ class Swap:
         structure = context.structure
         z = structure.without(state.point.z, out)
         support = np.union1d(structure.active(z), new)
-        if structure.count(support) > structure.size:
+        if not structure.fits(support):
             return Solution(state.point, state.curvature)
         start = EvaluatedPoint(z, (yield from context.value(z)))
         if math.isnan(start.value):
@@ -71,11 +74,18 @@ class Swap:
         )
 
 
-def _exchanges(drops: list[Indices], adds: list[Indices]) -> Iterator[tuple[Indices, Indices]]:
-    """Yield what to exchange for what: a half, a quarter, ... of the support, then single pairs."""
-    count = min(len(drops) // 2, len(adds))
+def _at_once(context: SearchContext) -> int:
+    """Return how many exchanges share their plans: one, or about half as many as plans are wide."""
+    return max(1, context.speculation.width // 2)
+
+
+def _exchanges(
+    drops: list[Indices], adds: list[Indices], n_pairs: int
+) -> list[tuple[Indices, Indices]]:
+    """Return what to exchange for what: a half, a quarter, ... of the support, then pairs."""
+    found, count = [], min(len(drops) // 2, len(adds))
     while count > 1:
-        yield np.concatenate(drops[:count]), np.concatenate(adds[:count])
+        found.append((np.concatenate(drops[:count]), np.concatenate(adds[:count])))
         count //= 2
-    for i, j in sorted(np.ndindex(len(drops), len(adds)), key=sum)[:PAIRS]:
-        yield drops[i], adds[j]
+    pairs = sorted(np.ndindex(len(drops), len(adds)), key=sum)[:n_pairs]
+    return found + [(drops[i], adds[j]) for i, j in pairs]

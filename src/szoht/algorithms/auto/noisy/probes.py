@@ -13,10 +13,6 @@ from szoht.types import Indices, Mask, Vector
 
 __all__ = ["Probes"]
 
-GROSS, MIN_PROBES_FOR_OUTLIERS = 4.0, 8
-"""Forward differences this many robust standard deviations off do not count for their common part,
-if there are more than this many."""
-
 
 @dataclass(kw_only=True, eq=False)
 class Probes:
@@ -133,8 +129,9 @@ class Probes:
         for length in np.unique(self.lengths[self.is_forward]):
             group = np.flatnonzero(self.is_forward & (self.lengths == length))
             inside = group
-            if group.size > MIN_PROBES_FOR_OUTLIERS:
-                far = np.abs(y[group] - np.median(y[group])) > GROSS * robust_scale(y[group])
+            if group.size > self.values.policy.noise.fewest_rows:
+                limit = self.values.policy.noise.standard_errors * robust_scale(y[group])
+                far = np.abs(y[group] - np.median(y[group])) > limit
                 inside = group[~far] if not far.all() else group
             y[group] = (y[group] - y[inside].mean()) / math.sqrt(2)
             rows[group] = (rows[group] - rows[inside].mean(axis=0)) / np.float32(math.sqrt(2))

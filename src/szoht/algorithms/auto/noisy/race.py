@@ -11,12 +11,6 @@ from szoht.types import Vector
 
 __all__ = ["Race"]
 
-TURN = 4
-"""Values per point and turn."""
-
-MIN_RACE_VALUES = 8
-"""Values per point before one may leave."""
-
 
 @dataclass(kw_only=True, eq=False)
 class Race:
@@ -49,15 +43,16 @@ class Race:
             self.taken.setdefault(point.tobytes(), []).extend(taken.tolist())
 
     def run(self, points: list[Vector], total: int) -> Steps[Vector]:
-        """Spend up to ``total`` values; return the leader."""
+        """Spend up to ``total`` values in turns; return the leader. None leaves after one turn."""
+        policy = self.values.policy.noise
         alive = list({point.tobytes(): point for point in points}.values())
         total = self.values.affordable(total)
         while total >= len(alive):
-            count = min(TURN, total // len(alive))
+            count = min(policy.pairs, total // len(alive))
             yield from self.measure(alive, count)
             total -= count * len(alive)
             locations = [self.location(point) for point in alive]
-            if min(len(self.taken[point.tobytes()]) for point in alive) >= MIN_RACE_VALUES:
-                alive = [alive[i] for i in survivors(locations)]
+            if min(len(self.taken[point.tobytes()]) for point in alive) > policy.pairs:
+                alive = [alive[i] for i in survivors(locations, policy.standard_errors)]
         measured = [point for point in alive if point.tobytes() in self.taken] or alive[-1:]
         return min(measured, key=lambda point: self.location(point).value)

@@ -3,15 +3,16 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 import numpy as np
 
 from szoht.algorithms.auto.location import Location
-from szoht.algorithms.auto.noisy.lengths import LONGEST_DIFFERENCE
 from szoht.algorithms.auto.noisy.probes import Probes
 from szoht.algorithms.auto.noisy.race import Race
 from szoht.algorithms.auto.noisy.sensing import Sensed, sense
 from szoht.algorithms.auto.noisy.values import Values
+from szoht.algorithms.auto.policy import NoisePolicy
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.algorithms.auto.restricted.noisy_bfgs import NoisySolve, minimize_with_differences
 from szoht.algorithms.auto.restricted.quadratic_model import (
@@ -26,42 +27,8 @@ from szoht.types import Indices, Vector
 
 __all__ = ["NoisyAnswer", "NoisySearch"]
 
-RESERVE = 0.06
-"""The share of the budget that is kept for the last race."""
-
-ROUNDS = 10
-
-STALLED = 2
+MAX_STALLED_ROUNDS = 2
 """Rounds without a gain, each with twice the probes, after which sensing ends."""
-
-LOOK_FIRST, LOOK_LATER = 0.3, 0.25
-"""The share of what is left that sensing may spend."""
-
-SOLVE, REFINE_NEW = 0.3, 0.12
-"""The share of what is left that a regression on all candidates may spend, and on a new support."""
-
-RACED, RACE_SHARE = 60, 0.03
-"""Values of a race between an old and a new support: at most, and as a share of the budget."""
-
-SIGNIFICANT = 2.5
-"""Sensing found something if held-out errors fell by this many standard errors."""
-
-MAX_LENGTH_RATIO = 3.0
-"""Of a probe in the low-noise mode, relative to the one before."""
-
-LIKELY = 3.0
-"""Where recovery is sure, slopes of this many standard errors are worth a solve."""
-
-HALF = 0.5
-
-FEWEST_VALUES = 40
-"""With fewer values left no further round begins."""
-
-SMALLEST_RADIUS = 0.05
-"""Of the first regression."""
-
-POOLED_RATIOS, POOLED_FREEDOM = (0.5, 1.4), 10
-"""Residuals between these multiples of sigma are pooled with it, given these degrees of freedom."""
 
 BLIND_JITTER = 1e-3
 """Displacement of repeated values where the curvature is unknown and the error is fixed."""
@@ -112,9 +79,14 @@ class NoisySearch:
         self.budget = self.values.left()
 
     @property
+    def policy(self) -> NoisePolicy:
+        """The numbers by which the search decides."""
+        return self.values.policy.noise
+
+    @property
     def reserve(self) -> int:
         """Values that are kept for the last race."""
-        return min(max(8, int(RESERVE * self.budget)), self.values.left())
+        return min(max(8, int(self.policy.race_share * self.budget)), self.values.left())
 
     @property
     def room(self) -> int:
@@ -133,8 +105,8 @@ class NoisySearch:
         A round that gains nothing although there is signal is repeated with more probes.
         """
         probes, length, first_cost, stalled = None, None, 0, 0
-        for number in range(ROUNDS):
-            if number and self.room < max(FEWEST_VALUES, 2 * n_terms(self.k)):
+        for number in count():
+            if number and self.room < max(self.policy.fewest_values, 2 * n_terms(self.k)):
                 return
             if probes is None or not np.array_equal(probes.x, self.x):
                 probes = yield from self._new_probes(number)
@@ -143,32 +115,31 @@ class NoisySearch:
             self.noise = replace(sensed.noise, slope=0.0)
             first_cost = first_cost or sensed.cost
             self._explain_sensed(sensed)
-            if number and not _is_promising(sensed):
+            if number and not self._is_promising(sensed):
                 self.explain("no coordinate outside the support is significant.")
                 return
             wide = np.union1d(self.support, self._select(sensed, first=number == 0))
             if not wide.size:
                 return  # nothing stands out of the noise
             gained = yield from self._solve(wide, sensed, first=number == 0)
-            length = (
-                MAX_LENGTH_RATIO * sensed.length if self.low_noise else _long_only(sensed.length)
-            )
+            length = self.policy.stretch * sensed.length
+            if not self.low_noise:
+                length = _long_only(sensed.length)
             stalled = 0 if gained else stalled + 1
             nothing_new = sensed.sure or wide.size == self.support.size
-            if stalled >= STALLED or (stalled and nothing_new):
+            if stalled >= MAX_STALLED_ROUNDS or (stalled and nothing_new):
                 return
 
     def _cap(self, number: int, first_cost: int) -> int:
         """Return how many values sensing may spend."""
-        if number == 0:
-            return int(LOOK_FIRST * self.room)
-        return max(FEWEST_VALUES // 2, min(int(LOOK_LATER * self.room), 2 * first_cost))
+        share = int(self.policy.turn_share * self.room)
+        return share if number == 0 else max(20, min(share, 2 * first_cost))
 
     def _solve(self, wide: Indices, sensed: Sensed, *, first: bool) -> Steps[bool]:
         """Minimize over ``wide`` and prune to k; tell whether that gained anything."""
         if first:
-            self.low_noise = sensed.low_noise
-            self.radius = max(min(2 * sensed.length, 1.0), SMALLEST_RADIUS)
+            self.low_noise = sensed.low_noise(self.policy)
+            self.radius = max(min(2 * sensed.length, 1.0), self.policy.short_probe)
         if not self.low_noise:
             return (yield from self._solve_regression(wide, first=first))
         return (yield from self._solve_smooth(wide, sensed.length, first=first, sure=sensed.sure))
@@ -196,11 +167,16 @@ class NoisySearch:
         if sensed.sure:
             best = found.order[: found.size]
             z, slopes = found.z[: found.size], np.abs(found.slopes[: found.size])
-            keep = (z > LIKELY) | (z >= z.max(initial=0.0))
+            keep = (z > self.policy.standard_errors) | (z >= z.max(initial=0.0))
             steepest = np.argsort(-slopes[keep], kind="stable")[: self.k]
             return np.asarray(best[keep][steepest])
         sparse = not first or found.r2 >= 0.5 * found.signal
         return found.order[: self.k if sparse else 2 * self.k]
+
+    def _is_promising(self, sensed: Sensed) -> bool:
+        """Tell whether half is signal, or slopes are significant although it is not."""
+        found = sensed.recovery
+        return 2 * found.signal >= 1 or (found.size > 0 and found.t > self.policy.standard_errors)
 
     def _explain_sensed(self, sensed: Sensed) -> None:
         found = sensed.recovery
@@ -217,7 +193,7 @@ class NoisySearch:
     ) -> Steps[bool]:
         spend = self.room
         if wide.size > self.k and not sure:
-            spend = max(int(2 * SOLVE * self.room), min(self.room, 12 * wide.size))
+            spend = max(int(2 * self.policy.turn_share * self.room), min(self.room, 12 * wide.size))
         solved = yield from self._bfgs(self.x[wide], self.value, wide, length, spend)
         support, z = wide, solved.z
         if wide.size > self.k:
@@ -255,7 +231,7 @@ class NoisySearch:
             value,
             support,
             sigma=self.noise.sigma,
-            length=min(4 * length, LONGEST_DIFFERENCE),
+            length=min(4 * length, 8 * self.policy.short_probe),
             patience=min(spend, self.room),
             curvature=self.curvature[support],
         )
@@ -274,7 +250,7 @@ class NoisySearch:
         self.explain(f"regression on {wide.size} coordinates, {support.size} kept.")
         if not first and not same:
             if wide.size > self.k:
-                spend = min(int(REFINE_NEW * self.room), 4 * n_terms(self.k))
+                spend = min(int(2 * self.policy.race_share * self.room), 4 * n_terms(self.k))
                 solved = yield from minimize_by_regression(
                     self.values,
                     entries,
@@ -285,7 +261,8 @@ class NoisySearch:
                     rng=self.rng,
                 )
                 x[support] = solved.z
-            total = min(RACED, max(16, int(RACE_SHARE * self.budget)), max(self.room, 0))
+            total = max(16, int(0.5 * self.policy.race_share * self.budget))
+            total = min(self.policy.fewest_values, total, max(self.room, 0))
             race = self._new_race()
             winner = yield from race.run([self.x, x], total)
             if not np.array_equal(winner, x):
@@ -305,14 +282,14 @@ class NoisySearch:
             wide,
             noise=self.noise,
             radius=self.radius,
-            spend=int(SOLVE * self.room),
+            spend=int(self.policy.turn_share * self.room),
             rng=self.rng,
         )
         model, self.radius, self.noise = solved.model, solved.region.radius, solved.noise
         if model is None:
             return None, wide, math.nan
         ratio = model.residual / max(self.noise.sigma, 1e-300)
-        if model.freedom > POOLED_FREEDOM and POOLED_RATIOS[0] < ratio < POOLED_RATIOS[1]:
+        if model.freedom > self.policy.fewest_rows and max(ratio, 1 / ratio) < self.policy.grown:
             self.noise = pool(self.noise, model.residual, model.freedom)
         favored = None if first else np.isin(wide, self.support)
         keep = eliminate(model, min(self.k, wide.size), favored)
@@ -387,15 +364,9 @@ class NoisySearch:
         self.report(x, location)
 
 
-def _is_promising(sensed: Sensed) -> bool:
-    """Tell whether there is signal, or slopes are significant although there seems to be none."""
-    found = sensed.recovery
-    return found.signal >= HALF or (found.size > 0 and found.t > SIGNIFICANT)
-
-
 def _long_only(length: float) -> float | None:
     """Return a length to begin the next round with, if short ones are known to show nothing."""
-    return length if length >= HALF else None
+    return length if 2 * length >= 1 else None
 
 
 def _drop(solved: NoisySolve, size: int) -> tuple[Indices, Vector]:

@@ -6,41 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from szoht.algorithms.auto.noisy.lengths import (
-    FIRST_LENGTH,
-    LONGEST_DIFFERENCE,
-    MAX_PROBE_LENGTH,
-    SHORT,
-    STRETCH,
     check_noise,
     check_shape,
     choose_length,
     try_longer,
 )
 from szoht.algorithms.auto.noisy.probes import Probes
+from szoht.algorithms.auto.noisy.values import LONGEST
+from szoht.algorithms.auto.policy import NoisePolicy
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.estimators.sensing.cross_validation import CrossValidatedRecovery, recover_noisy
 from szoht.estimators.sensing.noise_test import robust_rms
 
 __all__ = ["Sensed", "sense"]
-
-LOOK = 1.3
-"""Values for the first analysis, in units of k (1 + log(d / k))."""
-
-CLEAR_SIGNAL, CLEAR_R2, CLEAR_Z = 0.9, 0.85, 5.5
-"""Sure: at least the first share of the power is signal and the second share of the signal is
-predicted on held-out rows; or k slopes stand out by this many standard errors."""
-
-VERY_CLEAR = 0.99
-"""The share of signal with which longer differences are still taken for those of low noise."""
-
-MISSING = 0.03
-"""After few probes, sure only if no more than this is missing beyond what noise explains."""
-
-NOISY, FAINT_SIGNAL_SHARE = 0.5, 0.8
-"""Below these shares of signal probes grow: up to the reach, and without bounds beyond it."""
-
-MIN_ROWS = 8
-"""Values that a further round of probes takes at least."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,28 +31,11 @@ class Sensed:
     noise: NoiseModel
     cost: int
 
-    @property
-    def low_noise(self) -> bool:
-        """Whether short differences show the signal clearly."""
-        needed = CLEAR_SIGNAL if self.length <= FIRST_LENGTH else VERY_CLEAR
-        return self.length <= STRETCH * FIRST_LENGTH and self.recovery.signal >= needed
-
-
-CLEAR = 0.95
-"""Share of the variance of probes that is not noise, from which on they count as clear."""
-
-AXES_LOOKS, AXES_SHARE = 25.0, 0.35
-"""All axes are measured if they are at most so many times k (1 + log(d / k)), and this share of
-what is left,"""
-
-ROWS_FIRST, HIDDEN = 2.0, 0.5
-"""after so many values, in the same units, if less than this share of the signal is predicted."""
-
-AXIS_SIGNAL = 5.0
-"""Changes along an axis must be this many times the noise."""
-
-DENSE_LOOKS = 12.0
-"""Values that a round may spend on a dense gradient, in units of k (1 + log(d / k))."""
+    def low_noise(self, policy: NoisePolicy) -> bool:
+        """Tell whether short differences show the signal clearly; longer ones very clearly."""
+        short = 2 * policy.short_probe
+        needed = policy.clear if self.length <= short else 1 - (1 - policy.clear) ** 2
+        return self.length <= policy.stretch * short and self.recovery.signal >= needed
 
 
 def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sensed]:
@@ -83,17 +44,20 @@ def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sen
     if is_new:
         yield from choose_length(probes, length)
     adapting = _Adapting(grow=is_new and probes.values.unbounded, shorten=is_new, stretch=is_new)
-    wanted = math.ceil(LOOK * _look(probes))
-    yield from probes.more(max(4, wanted - probes.y.size))
-    if probes.n_directions < MIN_ROWS:  # few coordinates, or many failures
-        yield from probes.more(2 * (MIN_ROWS - probes.n_directions))
+    policy = probes.values.policy.noise
+    fewest = policy.fewest_rows
+    yield from probes.more(max(4, _first_rows(probes) - probes.y.size))
+    if probes.n_directions < fewest:  # few coordinates, or many failures
+        yield from probes.more(2 * (fewest - probes.n_directions))
     while True:
         found, sure = _analyze(probes)
         spent = start - probes.values.left()
-        broke = probes.values.affordable(MIN_ROWS) < MIN_ROWS
+        broke = probes.values.affordable(fewest) < fewest
         # a dense gradient: more rows would tell little more than the next round will
-        dense = found.signal >= CLEAR and spent >= DENSE_LOOKS * _look(probes)
-        if (sure and spent > 0) or spent >= cap or broke or dense or found.rows < MIN_ROWS:
+        dense = found.signal >= policy.clear and spent >= probes.values.policy.looks_dense * _look(
+            probes
+        )
+        if (sure and spent > 0) or spent >= cap or broke or dense or found.rows < fewest:
             return Sensed(
                 recovery=found, sure=sure, length=probes.length, noise=probes.noise, cost=spent
             )
@@ -111,16 +75,19 @@ def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sen
 
 def _is_axis_scan_due(probes: Probes, found: CrossValidatedRecovery, spent: int) -> bool:
     """Tell whether the gradient is dense, seen clearly, and all axes are affordable."""
-    d, look = probes.values.d, _look(probes)
+    d, look, policy = probes.values.d, _look(probes), probes.values.policy.noise
     slope = robust_rms(probes.y / probes.lengths) / math.sqrt(d)
-    seen = slope * _axis_length(probes) > AXIS_SIGNAL * probes.noise.sigma
-    dense = seen and found.signal >= CLEAR and found.r2 < HIDDEN * found.signal
-    affordable = d <= min(AXES_LOOKS * look, AXES_SHARE * probes.values.affordable(d * 10))
-    return dense and spent >= ROWS_FIRST * look and affordable and probes.checked
+    seen = slope * _axis_length(probes) > 0.5 * policy.signal_to_noise * probes.noise.sigma
+    dense = seen and found.signal >= policy.clear and found.r2 < 0.5 * found.signal
+    affordable = d <= min(
+        2 * probes.values.policy.looks_dense * look,
+        policy.turn_share * probes.values.affordable(d * 10),
+    )
+    return dense and spent > _first_rows(probes) and affordable and probes.checked
 
 
 def _axis_length(probes: Probes) -> float:
-    return min(4 * probes.length, LONGEST_DIFFERENCE)
+    return min(4 * probes.length, 8 * probes.values.policy.noise.short_probe)
 
 
 def _scan_axes(probes: Probes) -> Steps[CrossValidatedRecovery]:
@@ -146,7 +113,7 @@ def _scan_axes(probes: Probes) -> Steps[CrossValidatedRecovery]:
     return CrossValidatedRecovery(
         order=order,
         slopes=slopes[order],
-        size=int((z > CLEAR_Z).sum()),
+        size=int((z > probes.values.policy.noise.standard_errors_sure).sum()),
         z=z[order],
         r2=0.0,
         t=float(z.max(initial=0.0)),
@@ -166,21 +133,22 @@ class _Adapting:
 
     def adapt(self, probes: Probes, found: CrossValidatedRecovery, spent: int) -> Steps[bool]:
         """Change the length if there is reason to; tell whether probes were measured for that."""
-        if probes.forward_only and found.signal >= NOISY:
+        policy, is_noisy = probes.values.policy.noise, 2 * found.signal < 1
+        if probes.forward_only and not is_noisy:
             return False
-        if self.shorten and probes.length > SHORT and not probes.forward_only:
-            self.shorten = yield from check_shape(probes, found.signal - found.r2)
+        if self.shorten and probes.length > policy.short_probe and not probes.forward_only:
+            self.shorten = yield from check_shape(probes)
             if self.shorten:
                 self.grow = self.stretch = False
-                yield from probes.more(max(4, math.ceil(LOOK * _look(probes)) - probes.y.size))
+                yield from probes.more(max(4, _first_rows(probes) - probes.y.size))
                 return True
-        if self.stretch and not probes.at_top and found.signal < NOISY:
-            probes.length = min(STRETCH * probes.length, probes.top)
+        if self.stretch and not probes.at_top and is_noisy:
+            probes.length = min(policy.stretch * probes.length, probes.top)
             probes.forward_only = False
             return False
-        if self.grow and probes.at_top and found.signal < FAINT_SIGNAL_SHARE:
+        if self.grow and probes.at_top and found.signal < policy.clear:
             self.grow = yield from try_longer(probes, max(24, spent // 3))
-            self.grow = self.grow and probes.length < MAX_PROBE_LENGTH
+            self.grow = self.grow and probes.length < LONGEST
             return True
         return False
 
@@ -190,16 +158,23 @@ def _look(probes: Probes) -> float:
     return probes.k * (1 + math.log(max(1.0, probes.values.d / probes.k)))
 
 
+def _first_rows(probes: Probes) -> int:
+    """Return how many differences the first analysis takes."""
+    return math.ceil(probes.values.policy.rows_first * _look(probes))
+
+
 def _analyze(probes: Probes) -> tuple[CrossValidatedRecovery, bool]:
     """Recover slopes; tell whether they are sure."""
-    if probes.n_directions < MIN_ROWS:
+    policy = probes.values.policy.noise
+    if probes.n_directions < policy.fewest_rows:
         return _nothing(), False
     rows, y = probes.data()
     found = recover_noisy(rows, y, 2 * probes.k, probes.pair_noise**2, probes.groups)
-    strong = int((found.z[: found.size] >= CLEAR_Z).sum())
-    clear = found.signal >= CLEAR_SIGNAL and found.r2 >= CLEAR_R2 * found.signal
-    few = probes.n_directions < 2 * LOOK * _look(probes)
-    complete = 1 - found.r2 <= MISSING + 2 * (1 - found.signal)
+    strong = int((found.z[: found.size] >= policy.standard_errors_sure).sum())
+    clear = found.signal >= policy.clear and found.r2 >= policy.clear * found.signal
+    few = probes.n_directions < 2 * _first_rows(probes)
+    # next to nothing is missing beyond what noise explains
+    complete = 1 - found.r2 <= (1 - policy.clear) / 3 + 2 * (1 - found.signal)
     return found, (clear and (complete or not few)) or strong >= probes.k
 
 

@@ -5,10 +5,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import Steps
 from szoht.types import Indices, Vector
 
-__all__ = ["Values"]
+__all__ = ["LONGEST", "Values"]
+
+LONGEST = 4.0
+"""Length of probes, and radius of regressions, in reaches, where there are no bounds."""
 
 MAX_POOLED_POINTS = 20_000
 """Sparse points that are kept for regressions."""
@@ -29,6 +33,7 @@ class Values:
     low: Vector
     high: Vector
     price: int = 1
+    policy: Policy = field(default_factory=Policy)
     supports: list[Indices] = field(default_factory=list)
     entries: list[Vector] = field(default_factory=list)
     found: list[float] = field(default_factory=list)

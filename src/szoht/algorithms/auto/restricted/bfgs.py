@@ -9,6 +9,7 @@ import numpy as np
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.curvatures import axis_curvatures
 from szoht.algorithms.auto.records import (
+    ROUNDING,
     Curvature,
     EvaluatedPoint,
     NoiseModel,
@@ -16,13 +17,13 @@ from szoht.algorithms.auto.records import (
     schur_complement,
 )
 from szoht.algorithms.auto.restricted.face import Face
-from szoht.algorithms.auto.restricted.goal import ARMIJO, ROUNDING, Goal, Solution
+from szoht.algorithms.auto.restricted.goal import ARMIJO, Goal, Solution
 from szoht.algorithms.auto.restricted.pattern_search import sweep
 from szoht.algorithms.auto.restricted.sqp import minimize_weights
-from szoht.algorithms.auto.sensing.axis_slopes import axis_slopes
+from szoht.algorithms.auto.sensing.axis_slopes import axis_slopes, slope_points
 from szoht.types import Indices, Mask, Vector
 
-__all__ = ["Goal", "Solution", "minimize_in_box", "minimize_on"]
+__all__ = ["Goal", "Solution", "minimize_in_box", "minimize_on", "parabola"]
 
 MAX_STEP_GROWTH = 10.0
 MAX_TRIALS = 10
@@ -63,7 +64,7 @@ def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
                 context, start, support, noise, goal, slopes=slopes, curvature=curvature
             )
         )
-    feasible = structure.count(support) <= structure.size
+    feasible = structure.fits(support)
     problem = _RestrictedProblem(
         context, noise, support, structure.low[support], structure.high[support], feasible
     )
@@ -82,7 +83,9 @@ def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
         if not slope < 0 or (judged and hopeless):
             moved = point
         else:
-            moved = yield from _line_search(problem, point, direction, slope)
+            moved = yield from _line_search(
+                problem, point, direction, slope, inverse=inverse, central=central
+            )
         stalled = not point.value - moved.value > 1e-9 * abs(point.value) * goal.thorough
         if stalled and not moved.value < point.value and not (goal.thorough and not central):
             break
@@ -100,7 +103,8 @@ def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
                 point = far
                 slopes = yield from _gradient(problem, point, None, central=False)
                 continue
-        after = yield from _gradient(problem, moved, inverse, central=central)
+        scale = point.value if context.speculation.active else moved.value
+        after = yield from _gradient(problem, moved, inverse, central=central, value=scale)
         inverse = _updated(inverse, (moved.z - point.z)[support], after - slopes)
         point, slopes = moved, after
         free = ~_stuck(problem, point, slopes)
@@ -155,19 +159,20 @@ def minimize_in_box(
 
 
 def _gradient(
-    problem: _RestrictedProblem, point: EvaluatedPoint, inverse: Vector | None, *, central: bool
+    problem: _RestrictedProblem,
+    point: EvaluatedPoint,
+    inverse: Vector | None,
+    *,
+    central: bool,
+    value: float | None = None,
 ) -> Steps[Vector]:
     """Measure the gradient over lengths that balance rounding and what is known of curvature."""
     noise, policy = problem.noise, problem.context.policy
-    if noise.axis_step >= policy.long_difference:  # f changes in steps
+    if _in_steps(problem):
         return (
             yield from axis_slopes(problem.context, point, problem.support, noise, central=True)
         )
-    steps = np.full(problem.support.size, noise.axis_step)
-    if inverse is not None:
-        rounding = ROUNDING * abs(point.value)
-        balanced = 2 * np.sqrt(rounding * np.maximum(np.diag(inverse), 0.0))
-        steps = np.clip(balanced, steps, 1e4 * steps)
+    steps = _difference_lengths(problem, point.value if value is None else value, inverse)
     if central:
         steps = steps * policy.central_factor
     return (
@@ -175,6 +180,22 @@ def _gradient(
             problem.context, point, problem.support, noise, steps=steps, central=central
         )
     )
+
+
+def _in_steps(problem: _RestrictedProblem) -> bool:
+    """Tell whether f changes in steps, so that differences are long and two-sided."""
+    return problem.noise.axis_step >= problem.context.policy.long_difference
+
+
+def _difference_lengths(
+    problem: _RestrictedProblem, value: float, inverse: Vector | None
+) -> Vector:
+    """Return lengths that balance the rounding of a value and what is known of curvature."""
+    steps = np.full(problem.support.size, problem.noise.axis_step)
+    if inverse is None:
+        return steps
+    balanced = 2 * np.sqrt(ROUNDING * abs(value) * np.maximum(np.diag(inverse), 0.0))
+    return np.asarray(np.clip(balanced, steps, 1e4 * steps))
 
 
 def _stuck(problem: _RestrictedProblem, point: EvaluatedPoint, slopes: Vector) -> Mask:
@@ -206,19 +227,26 @@ def _direction(
 
 
 def _line_search(
-    problem: _RestrictedProblem, point: EvaluatedPoint, direction: Vector, slope: float
+    problem: _RestrictedProblem,
+    point: EvaluatedPoint,
+    direction: Vector,
+    slope: float,
+    *,
+    inverse: Vector | None,
+    central: bool,
 ) -> Steps[EvaluatedPoint]:
     """Follow parabolas through f, its slope and the last trial, along the projected path."""
     length = last = _room(problem, point, direction)
     length, best = min(1.0, length), point
     for _ in range(MAX_TRIALS):
+        _propose_gradient(problem, point, length * direction, inverse, central=central)
         trial = yield from _trial(problem, point, length * direction)
         good = trial.value < point.value + ARMIJO * length * slope
         if trial.value < best.value:
             best = trial
         elif good or best.value < point.value:
             break
-        better = _parabola(point.value, slope, length, trial.value)
+        better = parabola(point.value, slope, length, trial.value)
         better = min(max(better, length / MAX_STEP_GROWTH), MAX_STEP_GROWTH * length, last)
         # the trial sits where its own parabola has its minimum, within a third: good enough
         if (good and abs(better / length - 1) < 1 / 3) or better == length:
@@ -227,12 +255,38 @@ def _line_search(
     return best
 
 
-def _trial(
-    problem: _RestrictedProblem, point: EvaluatedPoint, step: Vector
-) -> Steps[EvaluatedPoint]:
+def _propose_gradient(
+    problem: _RestrictedProblem,
+    point: EvaluatedPoint,
+    step: Vector,
+    inverse: Vector | None,
+    *,
+    central: bool,
+) -> None:
+    """Let a wide plan measure the gradient at a trial as well, unless other lengths are likely."""
+    context, n = problem.context, problem.support.size
+    speculation = context.speculation
+    if not speculation.active or central or _in_steps(problem):
+        return
+    lengths = _difference_lengths(problem, point.value, inverse)
+    points = slope_points(context, _moved(problem, point, step), problem.support, lengths)
+    if inverse is not None and n < speculation.width:
+        speculation.propose(wanted=points)
+    else:
+        speculation.propose(fitting=points)
+
+
+def _moved(problem: _RestrictedProblem, point: EvaluatedPoint, step: Vector) -> Vector:
     z = point.z.copy()
     step = np.clip(step, -MAX_UNITS * MAX_STEP_GROWTH, MAX_UNITS * MAX_STEP_GROWTH)
     z[problem.support] = np.clip(z[problem.support] + step, problem.low, problem.high)
+    return z
+
+
+def _trial(
+    problem: _RestrictedProblem, point: EvaluatedPoint, step: Vector
+) -> Steps[EvaluatedPoint]:
+    z = _moved(problem, point, step)
     if problem.feasible:
         return (yield from problem.context.point(z))
     return EvaluatedPoint(z, (yield from problem.context.value(z)))
@@ -248,7 +302,7 @@ def _room(problem: _RestrictedProblem, point: EvaluatedPoint, direction: Vector)
     return float(room.max(initial=0.0))
 
 
-def _parabola(value: float, slope: float, length: float, trial: float) -> float:
+def parabola(value: float, slope: float, length: float, trial: float) -> float:
     """Return where the parabola through a value, its slope and a trial has its minimum."""
     if not math.isfinite(trial):
         return length / MAX_STEP_GROWTH

@@ -57,8 +57,7 @@ class Face(NamedTuple):
         value = yield from self.context.value(z)
         if math.isnan(value):
             return Local(y, math.inf)
-        if self.context.structure.contains(z):
-            self.context.note(EvaluatedPoint(z, value))
+        self.context.note(EvaluatedPoint(z, value))
         return Local(y, value)
 
     def all_at(self, points: Sequence[Vector]) -> Steps[list[Local]]:
@@ -67,11 +66,7 @@ class Face(NamedTuple):
         values = yield from self.context.values(embedded)
         values = np.where(np.isnan(values), np.inf, values)
         best = int(np.argmin(values)) if values.size else -1
-        if (
-            best >= 0
-            and np.isfinite(values[best])
-            and self.context.structure.contains(embedded[best])
-        ):
+        if best >= 0 and np.isfinite(values[best]):
             self.context.note(EvaluatedPoint(embedded[best], float(values[best])))
         return [Local(y, float(value)) for y, value in zip(points, values, strict=True)]
 

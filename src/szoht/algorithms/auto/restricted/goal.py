@@ -4,16 +4,12 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from szoht.algorithms.auto.records import Curvature, EvaluatedPoint
 
-__all__ = ["ARMIJO", "ROUNDING", "Goal", "Solution"]
+__all__ = ["ARMIJO", "Goal", "Solution"]
 
 ARMIJO = 1e-4
 """Share of what the slope promises that a step must gain."""
-
-ROUNDING = float(np.finfo(np.float64).eps)
 
 
 class Solution(NamedTuple):

@@ -15,18 +15,8 @@ from szoht.types import Indices, Mask, Vector
 
 __all__ = ["NoisySolve", "minimize_with_differences"]
 
-SHOWN = 6.0
-"""A second difference shows curvature if it exceeds this many standard deviations of a value."""
-
-PROMISE = 3.0
-"""A solve ends when the model promises less than this many standard deviations."""
-
-MAX_DIFFERENCE = 0.2
-
-STEPS, MAX_LINE_TRIALS = 20, 8
-
-ACCURACY = 1e-4
-"""The solve also ends when the slopes have shrunk to this share."""
+MAX_STEPS, MAX_LINE_TRIALS = 20, 8
+"""A solve that needs more is going nowhere: noise ends nearly all before."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,6 +41,11 @@ class _Differences:
     steps: Vector
     curvature: Vector
 
+    @property
+    def longest(self) -> float:
+        """The longest difference along an axis whose curvature is unknown."""
+        return 4 * self.values.policy.noise.short_probe
+
     def slopes(self, z: Vector, value: float) -> Steps[Vector]:
         """Return the slopes at ``z`` and adapt the lengths."""
         p, h = z.size, self.steps
@@ -62,10 +57,10 @@ class _Differences:
         slopes = np.divide(above - below, width, out=np.zeros(p), where=width > 0)
         bend = np.abs(above + below - 2 * value)
         whole = (width > 1.99 * h) & np.isfinite(bend)
-        shown = whole & (bend > SHOWN * self.sigma)
+        shown = whole & (bend > self.values.policy.noise.standard_errors_sure * self.sigma)
         self.curvature = np.where(shown, bend / h**2, self.curvature)
         known = self.curvature > 0
-        self.steps = np.where(whole & ~known, np.minimum(3 * h, MAX_DIFFERENCE), h)
+        self.steps = np.where(whole & ~known, np.minimum(3 * h, self.longest), h)
         self.adapt(known)
         return np.where(np.isfinite(slopes), slopes, 0.0)
 
@@ -112,7 +107,7 @@ def minimize_with_differences(
     solve = _BfgsSolve(differences=differences, z=start.copy(), value=value)
     if values.affordable(2 * p + 2) == 2 * p + 2:
         yield from solve.begin()
-        for _ in range(STEPS):
+        for _ in range(MAX_STEPS):
             if values.left() - 2 * p - MAX_LINE_TRIALS < limit or not (yield from solve.step()):
                 break
     return NoisySolve(
@@ -150,7 +145,10 @@ class _BfgsSolve:
         if slope >= 0:
             self.inverse, self.stalls = None, self.stalls + 1
             return self.stalls == 1
-        if self.inverse is not None and -slope / 2 < PROMISE * on.sigma:
+        if (
+            self.inverse is not None
+            and -slope / 2 < on.values.policy.noise.standard_errors * on.sigma
+        ):
             return False
         z, value = yield from _line_search(on, (self.z, self.value), step, slope)
         if not value < self.value - 2 * on.sigma:
@@ -158,14 +156,14 @@ class _BfgsSolve:
         after = yield from on.slopes(z, value)
         self.inverse = _update(self.inverse, z - self.z, after - g)
         self.z, self.value, self.slopes = z, value, after
-        return float(np.linalg.norm(after)) > ACCURACY * self.first
+        return float(np.linalg.norm(after)) > 1e-4 * self.first  # all digits that noise leaves
 
     def _stall(self) -> Steps[bool]:
         """Measure again over longer differences, with less and less belief in the curvature."""
         if self.stalls >= (2 if self.inverse is not None else 1):
             return False
         self.stalls += 1
-        self.differences.steps = np.minimum(2 * self.differences.steps, MAX_DIFFERENCE)
+        self.differences.steps = np.minimum(2 * self.differences.steps, self.differences.longest)
         self.slopes = yield from self.differences.slopes(self.z, self.value)
         self.inverse = self.differences.diagonal() if self.stalls == 1 else None
         return True

@@ -4,7 +4,7 @@ import numpy as np
 
 from szoht.algorithms.auto.records import Steps
 from szoht.algorithms.auto.restricted.face import Face, Local
-from szoht.types import Vector
+from szoht.types import Indices, Vector
 
 __all__ = ["pattern_search", "sweep"]
 
@@ -25,9 +25,11 @@ def pattern_search(
     here, lengths = start, steps.copy()
     while (lengths > smallest * steps).any() and face.open:
         before = here
-        for i in generator.permutation(face.n):
+        order = generator.permutation(face.n)
+        for number, i in enumerate(order):
             if lengths[i] <= smallest * steps[i] or not face.open:
                 continue
+            _propose(face, here, order[number:], lengths)
             after = yield from _both_ways(face, here, int(i), lengths[i], generator)
             lengths[i] *= 2.0 if after.value < here.value else 0.5
             here = after
@@ -55,6 +57,19 @@ def _both_ways(
     return here
 
 
+def _propose(face: Face, here: Local, coordinates: Indices, steps: Vector) -> None:
+    """Fill up the plan of a trial with the trials that follow if it does not gain."""
+    if not face.context.speculation.active:
+        return
+    points = []
+    for i in coordinates[: face.context.speculation.width]:
+        for side in (1.0, -1.0):
+            y = here.y.copy()
+            y[i] += side * steps[i]
+            points.append(face.context.structure.to_x(face.embed(face.clip(y))))
+    face.context.speculation.propose(fitting=points)
+
+
 def sweep(
     face: Face, start: Local, lengths: tuple[float, ...], unit: Vector, signs: Vector | None = None
 ) -> Steps[Local]:
@@ -63,6 +78,7 @@ def sweep(
     sides = np.ones(face.n) if signs is None else np.where(signs == 0, 1.0, signs)
     for length in lengths:
         for i in range(face.n):
+            _propose(face, here, np.arange(i, face.n), sides * length * unit)
             for side in (sides[i], -sides[i]):
                 y = here.y.copy()
                 y[i] += side * length * unit[i]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from szoht.algorithms.auto.location import Location, survivors
-from szoht.algorithms.auto.noisy.values import Values
+from szoht.algorithms.auto.noisy.values import LONGEST, Values
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.algorithms.auto.restricted.quadratic_model import (
     FULL_WEIGHT_DISTANCE,
@@ -22,24 +22,8 @@ from szoht.types import Indices, Vector
 
 __all__ = ["Regression", "difference_radius", "minimize_by_regression"]
 
-MISFIT = 2.0
-"""Residuals beyond this many standard deviations of a value show that the model does not fit."""
-
-UNSHRUNK, FELL = 0.85, 1.5
-"""What is left of residuals after the radius fell by the second factor, if they are noise and not
-shape."""
-
-GAP = 3e-5
-"""The solve ends when the expected gap is this share of all that was gained."""
-
-INSIDE, EDGE = 0.9, 0.95
-"""Steps below the first share of the radius end inside, beyond the second at its edge."""
-
-WIDEST = 4.0
-"""The largest radius."""
-
-SIGNIFICANT_CURVATURE = 3.0
-"""The F statistic of higher terms from which the region is too large for a quadratic."""
+EDGE = 0.95
+"""Steps beyond this share of the radius end at its edge."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -137,13 +121,15 @@ class _RegressionSolve:
         center, change, size = minimize_model(model, *self._bounds())
         self.gained += max(0.0, -change)
         misfits = self._misfits(model)
-        accurate = expected_gap(model, size) < GAP * max(self.gained, 1e-300)
+        accurate = expected_gap(model, size) < self.values.policy.noise.gap * max(
+            self.gained, 1e-300
+        )
         self.region = Region(
             center=center,
             radius=self._next_radius(model, size, misfits=misfits, accurate=accurate),
             shape=self.region.shape if misfits else next_shape(model),
         )
-        self.settled = size < INSIDE and not misfits and accurate
+        self.settled = size < EDGE and not misfits and accurate
 
     def result(self) -> Regression:
         """Return where the solve ended, with a model around that."""
@@ -170,34 +156,35 @@ class _RegressionSolve:
         if self.best is None or here < self.best[1]:
             self.best = self.region.center, here
             return False
-        return 1 not in survivors([self.best[1], here])
+        return 1 not in survivors([self.best[1], here], self.values.policy.noise.standard_errors)
 
     def _misfits(self, model: QuadraticModel) -> bool:
         """Tell whether residuals show shape; those that do not shrink with the radius are noise."""
-        s, radius = model.residual, self.region.radius
-        misfits = s > MISFIT * self.noise.sigma and s > 1e-12 * abs(model.constant)
+        s, radius, grown = model.residual, self.region.radius, self.values.policy.noise.grown
+        unshrunk = 1 / math.sqrt(grown)  # the residuals of a shape that is not quadratic are less
+        misfits = s > 2 * self.noise.sigma and s > 1e-12 * abs(model.constant)
         if misfits and self.misfit is not None:
             fell, shrunk = self.misfit[0] / radius, s / self.misfit[1]
-            if fell > FELL and shrunk > UNSHRUNK:
+            if fell > grown and shrunk > unshrunk:
                 self.noise = replace(self.noise, sigma=s)
                 return False
         known = self.misfit
-        if misfits and (known is None or s < UNSHRUNK * known[1] or known[0] < radius):
+        if misfits and (known is None or s < unshrunk * known[1] or known[0] < radius):
             self.misfit = radius, s
         return misfits
 
     def _next_radius(
         self, model: QuadraticModel, size: float, *, misfits: bool, accurate: bool
     ) -> float:
-        radius = self.region.radius
+        radius, policy = self.region.radius, self.values.policy.noise
         if misfits:
             return radius * (0.6 if size < EDGE else 0.8)
         if size > EDGE:
-            return min(1.5 * radius, WIDEST)
-        if model.lack_of_fit > SIGNIFICANT_CURVATURE:
+            return min(1.5 * radius, LONGEST)
+        if model.lack_of_fit > policy.standard_errors:
             return 0.8 * radius
         # where noise limits the accuracy and shape does not, longer levers help
-        return radius if accurate else min(1.25 * radius, WIDEST)
+        return radius if accurate else min(1.25 * radius, LONGEST)
 
 
 def difference_radius(sigma: float, curvature: Vector) -> float:

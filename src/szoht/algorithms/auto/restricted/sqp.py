@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
-from szoht.algorithms.auto.records import Curvature, EvaluatedPoint, NoiseModel, Steps
-from szoht.algorithms.auto.restricted.goal import ARMIJO, ROUNDING, Goal, Solution
+from szoht.algorithms.auto.records import ROUNDING, Curvature, EvaluatedPoint, NoiseModel, Steps
+from szoht.algorithms.auto.restricted.goal import ARMIJO, Goal, Solution
 from szoht.algorithms.auto.restricted.simplex_model import best_step
 from szoht.algorithms.auto.sensing.axis_slopes import axis_slopes
 from szoht.types import Indices, Vector
@@ -71,7 +71,7 @@ def minimize_weights(  # noqa: C901  (one loop, read from top to bottom)
     if everything.size > support.size:  # what the others weigh must be able to change
         support, slopes = everything, None
         curvature = None if curvature is None else curvature.transfer(support)
-    face = _Face(context, noise, support, structure.count(support) <= structure.size)
+    face = _Face(context, noise, support, structure.fits(support))
     point = EvaluatedPoint(structure.clip(start.z), start.value)
     hessian = None if curvature is None else _inverted(curvature.inverse)
     if slopes is None:

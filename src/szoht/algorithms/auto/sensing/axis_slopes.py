@@ -6,7 +6,7 @@ from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.types import Indices, Vector
 
-__all__ = ["axis_slopes", "axis_steps"]
+__all__ = ["axis_slopes", "slope_points"]
 
 
 def axis_steps(context: SearchContext, z: Vector, support: Indices, steps: Vector) -> Vector:
@@ -49,6 +49,13 @@ def axis_slopes(
     )
     plain = _quotient(there, signed)
     return np.where((back != 0) & np.isfinite(two_sided), two_sided, plain)
+
+
+def slope_points(
+    context: SearchContext, z: Vector, support: Indices, steps: Vector
+) -> list[Vector]:
+    """Return the points that `axis_slopes` would ask around a point, in the user's coordinates."""
+    return context.points_along_axes(z, support, axis_steps(context, z, support, steps))
 
 
 def _quotient(changes: Vector, steps: Vector) -> Vector:

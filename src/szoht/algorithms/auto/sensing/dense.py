@@ -40,9 +40,9 @@ def sense_axes(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]:
             values[second] = yield from axis_slopes(context, point, second, sensing.noise)
     yield from line_probe(context, point, values)
     candidates = context.structure.head(values, 2 * context.structure.size, sensing.support)
-    if sensing.recalled:  # more than rounding, which is all that a measured slope of zero shows
-        steep = np.abs(values) > NEGLIGIBLE * np.abs(values).max(initial=0.0)
-        candidates = np.intersect1d(candidates, context.structure.whole(np.flatnonzero(steep)))
+    if sensing.recalled:
+        steep = np.flatnonzero(np.abs(values) > NEGLIGIBLE * np.abs(values).max(initial=0.0))
+        candidates = candidates[np.isin(candidates, context.structure.whole(steep))]
     context.explain(f"{sensing.cost} queries: slopes along all {free.size} axes.")
     outside = context.structure.promise(values)
     outside[sensing.support] = 0.0
@@ -72,7 +72,9 @@ def _completed(sensing: SensingRound, values: Vector) -> Steps[None]:
         seen = np.zeros(unknown.size)
     seen[np.isin(unknown, sensing.support)] = np.inf
     order = np.argsort(seen, kind="stable")
-    solved = int(SOLVED_PER_ROW * measured.size)
+    # fewer unknowns than equations, which are then well posed
+    fewest = unknown.size - int(SOLVED_PER_ROW * measured.size)
+    solved = max(unknown.size - context.speculation.whole(fewest), 0)
     rest, axes = (unknown[np.sort(part)] for part in np.split(order, [solved]))
     values[axes] = yield from axis_slopes(context, point, axes, sensing.noise)
     if not rest.size:
@@ -109,7 +111,9 @@ def sense_filtered(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]
         )
     for _ in range(2):
         estimate = _match(sensing, known, slopes).slopes
-        front = structure.head(estimate, 2 * structure.size, known)
+        share = structure.size / structure.degrees_of_freedom
+        count = context.speculation.whole(round(2 * structure.size / share))
+        front = structure.head(estimate, int(share * count), known)
         more = yield from axis_slopes(context, point, front, sensing.noise)
         known, slopes = np.append(known, front), np.append(slopes, more)
     matched = _match(sensing, known, slopes)
@@ -158,7 +162,7 @@ def _match(sensing: SensingRound, known: Indices, slopes: Vector) -> MatchedFilt
     weight, before = noise**-2, sensing.memory.matched
     if before is None:
         return MatchedFilter(weighted=seen * weight, weight=weight)
-    share = sensing.policy.filter_memory
+    share = sensing.policy.memory
     return MatchedFilter(
         weighted=seen * weight + share * before.weighted, weight=weight + share * before.weight
     )

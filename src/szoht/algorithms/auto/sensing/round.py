@@ -8,7 +8,14 @@ import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.known import KnownSlopes, check_known, near
-from szoht.algorithms.auto.records import Confidence, EvaluatedPoint, NoiseModel, Slopes, Steps
+from szoht.algorithms.auto.records import (
+    ROUNDING,
+    Confidence,
+    EvaluatedPoint,
+    NoiseModel,
+    Slopes,
+    Steps,
+)
 from szoht.estimators.sensing import (
     Measurements,
     Recovery,
@@ -17,6 +24,7 @@ from szoht.estimators.sensing import (
 from szoht.types import Indices, Vector
 
 __all__ = [
+    "CONFIRMING_ROWS",
     "SOLVED_PER_ROW",
     "Gradient",
     "MatchedFilter",
@@ -28,7 +36,9 @@ __all__ = [
     "weighed",
 ]
 
-ROUNDING = float(np.finfo(np.float64).eps)
+CONFIRMING_ROWS = 2
+"""Rows of signs that must confirm what Prony's method found: one may agree by chance."""
+
 
 SOLVED_PER_ROW = 0.8
 """Slopes that are worked out of each row: fewer than there are equations, which are then well
@@ -116,12 +126,10 @@ class SensingRound:
 
     @property
     def unknown_axes(self) -> int:
-        """How many axes would have to be measured for all slopes, if much less than all."""
+        """How many axes must be measured to know all slopes; all unless most are known."""
         n = int(self.free.size)
-        if self.known is None:
-            return n
-        left = n - self.known.axes.size - int(SOLVED_PER_ROW * self.known.rows.size)
-        return max(left, 0) if left <= n // 2 else n
+        left = n if self.known is None else n - self.known.axes.size
+        return left if left <= n // 2 else n
 
     @property
     def known_rows(self) -> Measurements:
@@ -161,19 +169,25 @@ class SensingRound:
         own = 3 * self.rounding / self.step + 0.1 * abs(self.noise.curvature) * self.step
         return max(own, self.joined_error)
 
-    def slopes(self, rows: RowSlice) -> Steps[Vector]:
-        """Measure slopes along rows, from a base from which they stay inside the bounds."""
+    def base_point(self) -> Steps[EvaluatedPoint]:
+        """Return the point from which rows stay inside the bounds, measured once."""
         if self.base is None:
             z = self.structure.base(self.point.z, self.step)
             moved = z is not self.point.z and not np.array_equal(z, self.point.z)
             self.base = (
                 EvaluatedPoint(z, (yield from self.context.value(z))) if moved else self.point
             )
-        changes = yield from self.context.differences(self.base, rows, self.step)
+        return self.base
+
+    def slopes(self, rows: RowSlice) -> Steps[Vector]:
+        """Measure slopes along rows."""
+        base = yield from self.base_point()
+        changes = yield from self.context.differences(base, rows, self.step)
         return changes / self.step
 
     def more_signs(self, count: int) -> Steps[None]:
-        """Add rows of signs to the measurements."""
+        """Add rows of signs to the measurements, as many as fill whole plans."""
+        count = self.context.speculation.whole(count)
         while count > 0:
             if self.signs_used >= self.signs.available:
                 self.signs = self.structure.rows(self.context.key(), self.free)

@@ -13,7 +13,9 @@ import numpy as np
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Slopes, Steps
 from szoht.algorithms.auto.sensing.dense import sense_axes, sense_filtered
+from szoht.algorithms.auto.sensing.growth import sense_by_growth
 from szoht.algorithms.auto.sensing.round import (
+    CONFIRMING_ROWS,
     Gradient,
     SensingMemory,
     SensingRound,
@@ -27,9 +29,8 @@ from szoht.algorithms.auto.sensing.sparse import (
     sense_few_signs,
     sense_few_waves,
 )
-from szoht.estimators.sensing import (
-    RowSlice,
-)
+from szoht.algorithms.auto.structures.connected import Connected
+from szoht.estimators.sensing import RowSlice
 
 __all__ = ["sense"]
 
@@ -52,8 +53,9 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
     yield from sensing.recall()
     policy, n = context.policy, sensing.unknown_axes
     most = math.ceil(policy.rows_filter * sensing.look * 2**stalled)
-    affordable = n <= policy.dense_factor * max(most, policy.rows_filter * sensing.unstructured)
-    few_axes = policy.axes_factor * policy.rows_first * sensing.look >= n
+    filtered = policy.rows_filter * sensing.unstructured
+    affordable = n <= policy.looks_dense / policy.rows_filter * max(most, filtered)
+    few_axes = n <= policy.rows_most * sensing.look
     found = yield from recall_sparse(sensing)
     if found is not None:
         return compared(sensing, found)
@@ -69,7 +71,7 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
     if context.is_small:
         few = sense_few_waves if sensing.structure.waves else sense_few_signs
         return (yield from few(sensing))
-    yield from sensing.more_signs(policy.checks - sensing.measured.size)
+    yield from sensing.more_signs(CONFIRMING_ROWS - sensing.measured.size)
     if sensing.vanishes and not (yield from sensing.lengthen()):
         return flat_slopes(sensing)
     if _is_worthless(sensing):
@@ -78,7 +80,9 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
         return flat_slopes(sensing)
     enough = policy.rows_most * sensing.look
     found = None
-    if sensing.structure.waves and sensing.known_rows.size < enough:
+    if isinstance(sensing.structure, Connected):
+        found = yield from sense_by_growth(sensing, sensing.structure)
+    if sensing.structure.waves:
         found = yield from sense_by_prony(sensing)
     sensing.join_known()
     if found is None and sensing.measured.size < enough:

@@ -8,6 +8,7 @@ from szoht.algorithms.auto.known import near
 from szoht.algorithms.auto.moves.line_probe import line_probe
 from szoht.algorithms.auto.records import Slopes, Steps
 from szoht.algorithms.auto.sensing.round import (
+    CONFIRMING_ROWS,
     SensingMemory,
     SensingRound,
     compared,
@@ -35,9 +36,6 @@ __all__ = [
 
 FARTHER_ERROR = 0.5
 """How much farther known rows may err, as a share of the usual slope."""
-
-STAGED_ERROR = 0.02
-"""Relative error on four held-out rows up to which recovery in short stages is believed."""
 
 
 def sense_few_waves(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]:
@@ -105,11 +103,11 @@ def recall_sparse(sensing: SensingRound) -> Steps[Slopes | None]:
     for known in sets:
         if known is None or known.rows.size <= sensing.structure.degrees_of_freedom:
             continue
-        yield from sensing.more_signs(policy.checks - sensing.measured.size)
+        yield from sensing.more_signs(CONFIRMING_ROWS - sensing.measured.size)
         recovery = sensing.structure.recover(
             sensing.measured.after(known.rows),
             sensing.support,
-            held_out=policy.checks + known.rows.size // 6,
+            held_out=CONFIRMING_ROWS + known.rows.size // 6,
             noise=max(sensing.slope_noise, known.error),
         )
         if recovery.error < policy.pursuit_error and not sensing.vanishes:
@@ -129,7 +127,7 @@ def sense_by_prony(sensing: SensingRound) -> Steps[Slopes | None]:
     signs = sensing.measured
     waves = np.empty(0)
     for m in (k + 1, k + 1 + max(1, k // 2), 2 * k + 2):
-        count = 2 * m + 1 - waves.size
+        count = _odd(sensing, 2 * m + 1 - waves.size, even=waves.size > 0)
         if waves.size + count + signs.size >= 0.8 * n:
             return None
         some = RowSlice(rows=rows, start=waves.size, count=count)
@@ -154,6 +152,12 @@ def sense_by_prony(sensing: SensingRound) -> Steps[Slopes | None]:
         ):  # more coordinates than may stay: waves do not tell them apart
             return None
     return None
+
+
+def _odd(sensing: SensingRound, count: int, *, even: bool) -> int:
+    """Return how many more waves fill a plan; there is an odd number of them in all."""
+    whole = sensing.context.speculation.whole(count)
+    return whole - (whole > count and whole % 2 == even)
 
 
 def _confirmed(
@@ -208,7 +212,7 @@ def sense_by_pursuit(sensing: SensingRound, enough: float) -> Steps[Slopes | Non
     first = math.ceil(policy.rows_first * sensing.look)
     # where no waves were tried before, stages are short, and few rows judge them strictly
     staged = not sensing.structure.waves
-    believed = STAGED_ERROR if staged else policy.pursuit_error
+    believed = policy.pursuit_error / (5 if staged else 1)
     yield from sensing.more_signs(first - sensing.measured.size)
     while True:
         measured = sensing.measured

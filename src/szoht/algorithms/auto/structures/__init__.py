@@ -2,33 +2,51 @@
 
 from typing import TypeAlias
 
-import numpy as np
-
 from szoht.algorithms.auto.structure import Structure
 from szoht.algorithms.auto.structures.coordinates import Coordinates, bounds_and_units
+from szoht.algorithms.auto.structures.graph import ConnectedInGraph
 from szoht.algorithms.auto.structures.groups import Groups
+from szoht.algorithms.auto.structures.limited import Limited, limited_groups
 from szoht.algorithms.auto.structures.simplex import Simplex
-from szoht.operators import GroupSparse, Sparse, SparseBox, SparseSimplex
+from szoht.algorithms.auto.structures.tree import Tree
+from szoht.operators import GraphSparse, GroupSparse, Sparse, SparseBox, SparseSimplex, TreeSparse
 
-__all__ = ["Coordinates", "Groups", "Simplex", "Structured", "structure_of"]
+__all__ = [
+    "ConnectedInGraph",
+    "Coordinates",
+    "Groups",
+    "Limited",
+    "Simplex",
+    "Structured",
+    "Tree",
+    "structure_of",
+]
 
-Structured: TypeAlias = Sparse | SparseBox | GroupSparse | SparseSimplex
+Structured: TypeAlias = Sparse | SparseBox | GroupSparse | SparseSimplex | TreeSparse | GraphSparse
 """The constraints that are structures."""
 
 
 def structure_of(operator: Structured, d: int) -> Structure:
     """Return the structure behind a constraint in ``d`` dimensions."""
+    if isinstance(operator, Sparse):
+        return Coordinates(d=d, size=operator.k)
+    if isinstance(operator, SparseSimplex):
+        return Simplex(d=d, size=operator.k, total=operator.total)
+    if isinstance(operator, GroupSparse) and operator.limited:
+        return limited_groups(operator, d)
+    return _within_bounds(operator, d)
+
+
+def _within_bounds(
+    operator: SparseBox | GroupSparse | TreeSparse | GraphSparse, d: int
+) -> Structure:
+    size, bounds = operator.k, bounds_and_units(operator.low, operator.high, d)
     match operator:
-        case Sparse():
-            return Coordinates(d=d, size=operator.k)
         case SparseBox():
-            bounds = bounds_and_units(operator.low, operator.high, d)
-            return Coordinates(d=d, size=operator.k, **bounds)
+            return Coordinates(d=d, size=size, **bounds)
         case GroupSparse():
-            members = operator.members(d)
-            if np.isinf(operator.low).all() and np.isinf(operator.high).all():
-                return Groups(d=d, size=operator.k, members=members)
-            bounds = bounds_and_units(operator.low, operator.high, d)
-            return Groups(d=d, size=operator.k, members=members, **bounds)
-        case SparseSimplex():
-            return Simplex(d=d, size=operator.k, total=operator.total)
+            return Groups(d=d, size=size, members=operator.members(d), **bounds)
+        case TreeSparse():
+            return Tree(d=d, size=size, forest=operator.forest, **bounds)
+        case GraphSparse():
+            return ConnectedInGraph(d=d, size=size, operator=operator, **bounds)

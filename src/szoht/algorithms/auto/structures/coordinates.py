@@ -22,7 +22,10 @@ from szoht.operators.base import largest
 from szoht.operators.box import Bound
 from szoht.types import Indices, Vector
 
-__all__ = ["BoundsAndUnits", "Coordinates", "bounds_and_units", "importance"]
+__all__ = ["MOST_WORTH", "BoundsAndUnits", "Coordinates", "bounds_and_units", "importance"]
+
+MOST_WORTH = 1e100
+"""What an atom is worth without which f fails."""
 
 SPREAD = 100.0
 """Curvatures closer than this factor are taken to be equal when coordinates are dropped."""
@@ -40,6 +43,7 @@ class Coordinates:
     has_units: bool = False
 
     sums_to_one = False
+    independent = True
     waves = True
 
     @cached_property
@@ -99,7 +103,7 @@ class Coordinates:
 
     def contains(self, z: Vector) -> bool:
         """Tell whether at most k coordinates are not zero; bounds are kept by `to_x`."""
-        return int(np.count_nonzero(z)) <= self.size
+        return self.fits(np.flatnonzero(z))
 
     def base(self, z: Vector, length: float) -> Vector:
         """Return the nearest point from which ``length * u`` stays inside for all |u_i| <= 1."""
@@ -176,6 +180,14 @@ class Coordinates:
         """Return how many coordinates these are."""
         return int(coordinates.size)
 
+    def fits(self, coordinates: Indices) -> bool:
+        """Tell whether these are not too many."""
+        return self.count(coordinates) <= self.size
+
+    def next_to(self, coordinates: Indices) -> Indices:
+        """Return all other coordinates."""
+        return np.setdiff1d(self.free, coordinates, assume_unique=True)
+
     def promise(self, slopes: Vector) -> Vector:
         """Return the sizes of the slopes."""
         return np.abs(slopes)
@@ -193,10 +205,15 @@ class Coordinates:
     def prune(self, z: Vector, curvature: Curvature | None, size: int) -> Vector:
         """Return the point with the ``size`` coordinates only whose loss would cost most."""
         atoms = self.atoms(self.active(z))
-        if len(atoms) <= size:
+        if self.with_size(size).fits(self.active(z)):
             return z.copy()
-        order = np.argsort(-self.importance(z, atoms, curvature), kind="stable")
-        return self.without(z, np.concatenate([atoms[i] for i in order[size:]]))
+        kept = self.kept(atoms, self.importance(z, atoms, curvature), size)
+        return self.without(z, np.setdiff1d(np.concatenate(atoms), kept))
+
+    def kept(self, atoms: list[Indices], worth: Vector, size: int) -> Indices:
+        """Return the coordinates of the ``size`` atoms that are worth most."""
+        order = np.argsort(-worth, kind="stable")
+        return np.concatenate([atoms[i] for i in order[:size]])
 
     def without(self, z: Vector, coordinates: Indices) -> Vector:
         """Return the point with some coordinates zero."""
@@ -260,6 +277,8 @@ class BoundsAndUnits(TypedDict):
 
 def bounds_and_units(low: Bound, high: Bound, d: int) -> BoundsAndUnits:
     """Return bounds as fields of a structure: one unit is a box width where that is finite."""
+    if np.isinf(low).all() and np.isinf(high).all():
+        return {"x_low": None, "x_high": None, "unit": None, "has_units": False}
     x_low = frozen(np.broadcast_to(np.asarray(low, dtype=float), (d,)).copy())
     x_high = frozen(np.broadcast_to(np.asarray(high, dtype=float), (d,)).copy())
     width = x_high - x_low

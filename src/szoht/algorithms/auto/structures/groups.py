@@ -13,7 +13,7 @@ from szoht.estimators.sensing import Measurements, PermutedRows, Recovery, Rows,
 from szoht.operators.base import largest
 from szoht.types import Indices, Vector
 
-__all__ = ["Groups"]
+__all__ = ["Groups", "rows_for_groups"]
 
 ROWS_PER_FREEDOM = 0.6
 """Rows that the slopes of a group take in a look, per coordinate (between 0.4 and 1 all work)."""
@@ -46,20 +46,19 @@ class Groups(Coordinates):
         return int(sizes[-self.size :].sum())
 
     @property
+    def independent(self) -> bool:  # type: ignore[override]
+        """Whether groups are single coordinates."""
+        return self.degrees_of_freedom == self.size
+
+    @property
     def look(self) -> float:
         """Some for each coordinate of the groups, and some to tell which groups these are."""
-        n = len(self.groups)
-        choice = self.size * (1 + math.log(max(n / self.size, 1)))
-        return ROWS_PER_FREEDOM * self.degrees_of_freedom + choice
+        return rows_for_groups(self.degrees_of_freedom, self.size, len(self.groups))
 
     @property
     def waves(self) -> bool:  # type: ignore[override]
         """Whether groups are so small that waves need fewer rows to locate their coordinates."""
         return 2 * self.degrees_of_freedom + 5 < self.look
-
-    def contains(self, z: Vector) -> bool:
-        """Tell whether at most ``size`` groups are touched; bounds are kept by `to_x`."""
-        return self.count(np.flatnonzero(z)) <= self.size
 
     def rows(self, key: Key, free: Indices) -> Rows:
         """Return rows of signs over some of the coordinates, whatever their order."""
@@ -117,3 +116,8 @@ class Groups(Coordinates):
         cost = importance(z, np.concatenate(atoms), curvature)
         ends = np.cumsum([atom.size for atom in atoms])[:-1]
         return np.array([part.sum() for part in np.split(cost, ends)])
+
+
+def rows_for_groups(freedom: int, size: int, n: int) -> float:
+    """Return the order of the number of rows that tell which ``size`` of n groups matter."""
+    return ROWS_PER_FREEDOM * freedom + size * (1 + math.log(max(n / size, 1)))
