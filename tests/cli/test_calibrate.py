@@ -46,7 +46,7 @@ def changing(x):
 
 def slow(x):
     Path("called").touch()
-    time.sleep(0.05)
+    time.sleep(0.03)
     return simulate(x)
 """
 
@@ -147,7 +147,7 @@ def test_measurements_without_names_and_one_sigma(folder):
 
 def test_the_number_of_changes_is_found(folder):
     files = ("--output", "r.json", "--store", "runs.db")
-    outcome = run(*CALIBRATE, *OPTIONS, "-k", "chi2", *files)
+    outcome = run(*CALIBRATE, *OPTIONS, "-k", "chi2", "--budget", 80, *files)
     assert outcome.exit_code == 0, outcome.output
     written = json.loads((folder / "r.json").read_text())
     assert written["support"] == SUPPORT
