@@ -115,11 +115,11 @@ def test_an_output_is_not_lost_for_gain():
     """An output that vanishes counts as at the start, not as if it were perfect."""
 
     def fun(x):
-        return np.array([1.0 if x[0] < 0.5 else np.nan, 0.5 - x[1], 0.1 * x[2]])
+        return np.array([1.0 - x[0] if x[0] < 0.5 else np.nan, 0.5 - x[1], 0.1 * x[2]])
 
     result = least_squares(fun, np.zeros(6), k=2, rng=0, max_queries=60)
-    assert result.cost >= 0.5
-    assert result.x[1] == pytest.approx(0.5, abs=1e-3)
+    assert np.isfinite(result.fun).all()
+    assert result.cost >= 0.125
 
 
 def test_simulations_may_fail():

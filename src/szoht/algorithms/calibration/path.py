@@ -4,8 +4,8 @@ import math
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-from scipy.special import chdtri
 
+from szoht.algorithms.calibration.quantiles import chi_square_quantile
 from szoht.algorithms.calibration.search import CalibrationSearch, SavedCenter, Visit
 from szoht.algorithms.generator import Steps
 from szoht.core.algorithm import PathPoint
@@ -71,7 +71,7 @@ def _choose(search: CalibrationSearch, misfits: dict[int, float], criterion: Cri
     m = max(search.m, 1)
     if criterion == "chi2":
         for k, misfit in misfits.items():
-            quantile = float(chdtri(max(m - k, 1), 1 - search.policy.explained))
+            quantile = chi_square_quantile(max(m - k, 1), search.policy.explained)
             if misfit <= quantile:
                 return k
         return max(misfits)

@@ -1,11 +1,12 @@
 """What a calibration tells besides its answer: errors, other supports, what would decide."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import chdtri, ndtri, stdtrit
 
+from szoht.algorithms.calibration.quantiles import chi_square_quantile, student_quantile
 from szoht.algorithms.calibration.residuals import loss_weights
 from szoht.algorithms.calibration.search import CalibrationSearch, Visit
 from szoht.types import Indices, Vector
@@ -105,7 +106,7 @@ class FitReport:
         """How many standard errors an interval extends to either side."""
         p = 0.5 + 0.5 * self.level
         inflated = self.variance > 1.0 or not self.has_sigma
-        return float(stdtrit(self.freedom, p) if inflated else ndtri(p))
+        return student_quantile(self.freedom if inflated else math.inf, p)
 
     @cached_property
     def condition(self) -> float:
@@ -134,8 +135,8 @@ class FitReport:
         if not np.array_equal(np.flatnonzero(search.center), self.support):
             return ()  # the posterior is that of another support
         model = search.model(damping=0.0, optimistic=True)
-        limit = search.misfit + self.variance * float(
-            chdtri(max(self.support.size, 1), 1 - self.level)
+        limit = search.misfit + self.variance * chi_square_quantile(
+            max(self.support.size, 1), self.level
         )
         found = []
         for candidate in model.search(search.k, ALTERNATIVES_SEARCHED):

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtri
 
 from szoht.algorithms.calibration.policy import CalibrationPolicy
 from szoht.algorithms.calibration.posterior import JacobianPosterior
 from szoht.algorithms.calibration.probing import Domain
+from szoht.algorithms.calibration.quantiles import chi_square_quantile
 from szoht.algorithms.calibration.residuals import (
     Loss,
     Residuals,
@@ -128,7 +128,7 @@ class CalibrationSearch:
         limit = max(limit, policy.noise_deviations * math.sqrt(2 / m) * self.noise_misfit)
         if self.has_sigma and self.loss == "linear":
             freedom = max(m - self.k, 1)
-            limit = max(limit, float(chdtri(freedom, 1 - policy.explained)))
+            limit = max(limit, chi_square_quantile(freedom, policy.explained))
         return self.noiseless_misfit <= limit
 
     def is_better(self, misfit: float) -> bool:
