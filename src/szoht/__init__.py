@@ -29,6 +29,7 @@ from szoht.operators import Sparse as Sparse
 from szoht.operators import SparseBox as SparseBox
 from szoht.operators import SparseIn as SparseIn
 from szoht.operators import SparseSimplex as SparseSimplex
+from szoht.operators import SparseSum as SparseSum
 from szoht.operators import TreeSparse as TreeSparse
 from szoht.operators import TwoStep as TwoStep
 from szoht.result import Progress as Progress

@@ -15,6 +15,7 @@ __all__ = [
     "EncodingError",
     "EvaluationError",
     "ExecutorError",
+    "GradientWarning",
     "IdleWorkersWarning",
     "KnownPointWarning",
     "MissingExtraError",
@@ -136,6 +137,10 @@ class SzohtWarning(UserWarning):
 
 class DataWarning(SzohtWarning):
     """A data file was not read as it stands; the message says what was changed."""
+
+
+class GradientWarning(SzohtWarning):
+    """A gradient disagrees with the function's values, and is not used."""
 
 
 class IdleWorkersWarning(SzohtWarning):

@@ -170,3 +170,25 @@ def test_points_and_values_by_hand(szoht):
     assert "effect when put back" in report.output
     listed = json.loads(szoht("runs", "runs.db", "--json").output)
     assert listed["best"] == pytest.approx(9)
+
+
+def test_variables_that_are_not_counted(szoht, tmp_path):
+    by_name = szoht(
+        "solve",
+        "simulator_of_knobs:cost",
+        "--variables",
+        "knobs.csv",
+        *("-k", 1, "--always", "load", "--budget", 20, "--seed", 0, "--quiet"),
+    )
+    assert by_name.exit_code != 0
+    assert "`always` is not served where variables are integers" in " ".join(by_name.output.split())
+    by_number = szoht(
+        "solve",
+        "simulator_of_knobs:distance",
+        *("--dim", 6, "-k", 1, "--always", "0,5", "--budget", 300, "--seed", 0, "--quiet"),
+        *("--output", "out.json"),
+    )
+    assert by_number.exit_code == 0, by_number.output
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert {0, 5} < set(found["support"])
+    assert len(found["support"]) == 3

@@ -104,6 +104,7 @@ def test_a_class_that_moved(monkeypatch):
     @dataclasses.dataclass(frozen=True)
     class Moved:
         k: int
+        always: tuple[int, ...] = ()
 
     Moved.__module__, Moved.__qualname__ = "szoht.elsewhere", "Moved"
     module = type(sys)("szoht.elsewhere")

@@ -1,12 +1,13 @@
 """Default parameters, and the choice between a fixed step and a line search."""
 
 import math
+from dataclasses import replace
 
 from szoht.core.parts import SearchUpdate, Update
-from szoht.errors import ParameterError, ParameterTypeError
+from szoht.errors import CapabilityError, ParameterError, ParameterTypeError
 from szoht.estimators import Gaussian, Sphere
 from szoht.estimators.differences import CENTRAL_LENGTH, FORWARD_LENGTH
-from szoht.operators import L1Ball, Operator, Sparse
+from szoht.operators import L1Ball, Operator, Sparse, SparseBox
 from szoht.schedules import Scheduled
 from szoht.updates import ForwardBackward, LineSearch
 
@@ -14,6 +15,7 @@ __all__ = [
     "default_directions",
     "default_mu",
     "default_support_size",
+    "most_nonzeros",
     "pick_ball",
     "pick_gaussian",
     "pick_operator",
@@ -36,8 +38,14 @@ def default_directions(d: int | None, operator: Operator) -> int:
     """
     if d is None:
         raise ParameterError("`q` must be given, or `d` to choose it from; got q=None, d=None.")
-    k = int(getattr(operator, "k", d))
+    k = min(d, most_nonzeros(operator) or d)
     return min(d, math.ceil(3 * k * (1 + math.log(d / k))))
+
+
+def most_nonzeros(operator: Operator) -> int | None:
+    """Return how many entries a sparse set leaves, those that it does not count included."""
+    k = getattr(operator, "k", None)
+    return None if k is None else int(k) + len(getattr(operator, "always", ()))
 
 
 def default_support_size(d: int | None) -> int | None:
@@ -91,20 +99,32 @@ def pick_ball(radius: float | None) -> L1Ball:
     return L1Ball(radius)
 
 
-def pick_operator(k: int | None, constraint: Operator | None) -> Operator:
-    """Return the constraint; ``k`` is short for ``Sparse(k)``."""
+def pick_operator(
+    k: int | None, constraint: Operator | None, always: tuple[int, ...] = ()
+) -> Operator:
+    """Return the constraint; ``k`` is short for ``Sparse(k)``.
+
+    Coordinates in ``always`` are free and not counted.
+    """
     if (k is None) == (constraint is None):
         raise ParameterError(
             "exactly one of `k` and `constraint` must be given (k=10 is short for "
             f"constraint=Sparse(10)); got k={k}, constraint={constraint!r}."
         )
     if k is not None:
-        return Sparse(k)
+        return Sparse(k, always=always)
     if not isinstance(constraint, Operator):
         raise ParameterTypeError(
             f"`constraint` must be a set or penalty with `check` and `prox`; got {constraint!r}."
         )
-    return constraint
+    if not always:
+        return constraint
+    if not isinstance(constraint, Sparse | SparseBox):
+        raise CapabilityError(
+            "`always` frees coordinates of a set that counts them, Sparse or SparseBox; got "
+            f"constraint={constraint!r}. Drop `always`, or use one of these."
+        )
+    return replace(constraint, always=(*constraint.always, *always))
 
 
 def pick_update(operator: Operator, step_size: Scheduled | None) -> Update | SearchUpdate:

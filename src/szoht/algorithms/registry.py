@@ -87,6 +87,7 @@ def build(
     max_queries: int | None = None,
     has_units: bool = False,
     integer_steps: Vector | None = None,
+    has_gradient: bool = False,
     plan_width: int = 1,
 ) -> Algorithm:
     """Return the algorithm that ``method`` names, or check that an object needs nothing else."""
@@ -104,6 +105,7 @@ def build(
     factory = METHODS[method]
     accepted = inspect.signature(factory).parameters
     facts: dict[str, Any] = {"d": x0.size, "max_queries": max_queries, "n_samples": n_samples}
+    facts["use_gradient"] = has_gradient
     settings = {name: value for name, value in facts.items() if name in accepted}
     settings |= _plan_width(method, accepted, plan_width)
     if "has_units" in accepted:

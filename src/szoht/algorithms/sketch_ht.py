@@ -1,7 +1,7 @@
 """Hard thresholding with sketched gradients, for dimensions in the billions."""
 
 from szoht.algorithms.composite import Composite
-from szoht.algorithms.defaults import default_mu, pick_operator, pick_update
+from szoht.algorithms.defaults import default_mu, most_nonzeros, pick_operator, pick_update
 from szoht.errors import ParameterError
 from szoht.estimators import Sketch
 from szoht.operators import Operator
@@ -72,7 +72,7 @@ def sketch_ht(
     See `Sketch`.
     """
     operator = pick_operator(k, constraint)
-    count = getattr(operator, "k", None)
+    count = most_nonzeros(operator)
     if count is None:
         raise ParameterError(
             f"`constraint` must be a sparse set, with a `k`; got constraint={operator!r}."

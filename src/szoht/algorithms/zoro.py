@@ -1,7 +1,7 @@
 """ZORO and AdaZORO: gradients by compressed sensing."""
 
 from szoht.algorithms.composite import Composite
-from szoht.algorithms.defaults import pick_operator, pick_update
+from szoht.algorithms.defaults import most_nonzeros, pick_operator, pick_update
 from szoht.core.validation import check_real
 from szoht.errors import ParameterError
 from szoht.estimators.adaptive_recovery import AdaptiveRecovery
@@ -213,7 +213,7 @@ def _operator(k: int | None, constraint: Operator | None, penalty: float) -> Ope
 
 def _default_sparsity(operator: Operator, d: int | None) -> int | None:
     """Return 2 k, at most d, for an operator that has a k; else leave it to the estimator."""
-    k = getattr(operator, "k", None)
+    k = most_nonzeros(operator)
     if k is None:
         return None
-    return 2 * int(k) if d is None else min(2 * int(k), d)
+    return 2 * k if d is None else min(2 * k, d)

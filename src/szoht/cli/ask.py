@@ -41,6 +41,7 @@ def ask(
     integer: stated.Integer = None,
     maximize: stated.Maximize = False,
     k: options.NonZeros = None,
+    always: stated.AlwaysFree = None,
     constraint: ConstraintOption = None,
     method: options.Method = "auto",
     option: options.Options = None,
@@ -73,6 +74,7 @@ def ask(
                 bounds=bounds,
                 unit=unit,
                 integer=integer,
+                always=always,
             )
             limits: dict[str, Any] = {"max_queries": budget, "target": target}
             if observed is not None:

@@ -35,6 +35,7 @@ def solve(
     maximize: stated.Maximize = False,
     named: programs.NamedInput = False,
     k: options.NonZeros = None,
+    always: stated.AlwaysFree = None,
     constraint: ConstraintOption = None,
     method: options.Method = "auto",
     option: options.Options = None,
@@ -64,6 +65,7 @@ def solve(
             bounds=bounds,
             unit=unit,
             integer=integer,
+            always=always,
         )
         program = command and Program(
             command=command,

@@ -14,7 +14,16 @@ from szoht.core.variables import Variables
 from szoht.errors import ParameterError
 from szoht.types import Vector
 
-__all__ = ["BoundsOption", "Integer", "Maximize", "Reference", "Stated", "Unit", "VariablesFile"]
+__all__ = [
+    "AlwaysFree",
+    "BoundsOption",
+    "Integer",
+    "Maximize",
+    "Reference",
+    "Stated",
+    "Unit",
+    "VariablesFile",
+]
 
 VariablesFile: TypeAlias = Annotated[
     Path | None,
@@ -50,6 +59,13 @@ Integer: TypeAlias = Annotated[
     str | None,
     typer.Option("--integer", help="Which variables are integers: all, or 0,3,7 for some."),
 ]
+AlwaysFree: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--always",
+        help="Variables that are free and not counted, by number or name: 0 or intercept,offset.",
+    ),
+]
 Maximize: TypeAlias = Annotated[
     bool, typer.Option("--maximize", help="Maximize the function instead.")
 ]
@@ -73,15 +89,17 @@ class Stated:
         bounds: str | None,
         unit: str | None,
         integer: str | None,
+        always: str | None = None,
     ) -> "Stated":
         """Return what the options say, or raise."""
         texts = {"reference": reference, "bounds": bounds, "unit": unit, "integer": integer}
+        free = {} if always is None else {"always": _numbers_or_names(always)}
         if variables is not None:
             others = {"dim": dim, "x0": x0, **texts}
             for name, value in others.items():
                 if value is not None:
                     raise ParameterError(f"`{name}` is part of the file of --variables.")
-            return cls(start=Variables.from_csv(variables), keywords={})
+            return cls(start=Variables.from_csv(variables), keywords=free)
         nominal = None if reference is None else options.read_vector("reference", reference)
         if nominal is not None and dim is None and x0 is None:
             start = nominal
@@ -92,6 +110,7 @@ class Stated:
             "bounds": None if bounds is None else _bounds(bounds),
             "unit": None if unit is None else _unit(unit),
             "integer": None if integer is None else _integers(integer, start.size),
+            **free,
         }
         return cls(start=start, keywords=keywords)
 
@@ -124,6 +143,11 @@ def _unit(text: str) -> float | Vector:
         return float(text)
     except ValueError:
         return options.read_vector("unit", Path(text))
+
+
+def _numbers_or_names(text: str) -> list[int | str]:
+    parts = [part.strip() for part in text.split(",")]
+    return [int(part) if part.isdecimal() else part for part in parts]
 
 
 def _integers(text: str, d: int) -> Vector | Sequence[bool]:

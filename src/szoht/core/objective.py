@@ -7,12 +7,15 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 
 from szoht.core.validation import answer_array, check_integer, describe_shape
-from szoht.errors import AnswerShapeError, ParameterError, ParameterTypeError
+from szoht.errors import AnswerShapeError, CapabilityError, ParameterError, ParameterTypeError
 from szoht.types import Sample, Vector
 
-__all__ = ["HasValue", "Objective", "as_objective"]
+__all__ = ["Gradient", "HasValue", "Objective", "as_objective"]
 
 Call: TypeAlias = Callable[..., Any]
+
+Gradient: TypeAlias = Call | bool | None
+"""A function, or True where the objective returns ``(value, gradient)``."""
 
 CAPABILITIES = ("values", "along", "gradient", "n_samples", "stochastic", "n_outputs")
 
@@ -73,7 +76,7 @@ def as_objective(
     vectorized: bool = False,
     n_samples: int | None = None,
     stochastic: bool = False,
-    gradient: Call | None = None,
+    gradient: Gradient = None,
     along: Call | None = None,
     args: tuple[Any, ...] = (),
 ) -> Objective:
@@ -92,8 +95,9 @@ def as_objective(
         entries in [0, n_samples). A point on a sample of size b costs b queries.
     stochastic : bool
         Whether ``fun`` takes a sample; implied by ``n_samples``.
-    gradient : callable, optional
-        ``gradient(x) -> (d,)``, or ``gradient(x, sample)``; only first-order methods use it.
+    gradient : callable or True, optional
+        ``gradient(x) -> (d,)``, or ``gradient(x, sample)``. True says that ``fun`` returns both,
+        ``(value, gradient)``.
     along : callable, optional
         ``along(x, indices, offsets) -> (m,)``, or with the sample as fourth argument: a function
         with structure answers m queries without m dense points.
@@ -131,18 +135,27 @@ def as_objective(
         raise ParameterTypeError(
             f"`fun` must be callable or have a method `value(x, sample)`; got {fun!r}."
         )
-    _check_callable("gradient", gradient, optional=True)
     _check_callable("along", along, optional=True)
     if args:
         fun = _WithArguments(fun, args)
-        gradient = gradient and _WithArguments(gradient, args)
+        gradient = _WithArguments(gradient, args) if callable(gradient) else gradient
         along = along and _WithArguments(along, args)
+    if gradient is True:
+        if vectorized:
+            raise CapabilityError(
+                "`vectorized` functions return values only; got gradient=True. Pass the gradient "
+                "as a function of its own."
+            )
+        both = _Both(fun)
+        fun, gradient = _Part(both, 0), _Part(both, 1)
+    if gradient is not False:
+        _check_callable("gradient", gradient, optional=True)
     drop = not (stochastic or n_samples is not None)
     return Objective(
         value=_FirstOfBatch(fun, drop) if vectorized else _value(fun, drop),
         values=_Call(fun, drop) if vectorized else None,
         along=None if along is None else _Call(along, drop),
-        gradient=None if gradient is None else _Call(gradient, drop),
+        gradient=_Call(gradient, drop) if callable(gradient) else None,
         n_samples=n_samples,
         stochastic=stochastic,
     )
@@ -181,6 +194,47 @@ class _WithArguments:
 
     def __call__(self, *arguments: Any) -> Any:
         return self.fun(*arguments, *self.args)
+
+
+@dataclass
+class _Both:
+    """A function that returns value and gradient, and what it returned last: most points need both.
+
+    What it has returned is not sent to another process.
+    """
+
+    fun: Call
+
+    def __post_init__(self) -> None:
+        self._last: tuple[Vector, tuple[Any, ...], Any] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"fun": self.fun, "_last": None}
+
+    def __call__(self, x: Vector, *others: Any) -> Any:
+        if self._last is not None:
+            point, same, answer = self._last
+            is_known = all(a is b for a, b in zip(same, others, strict=True))
+            if is_known and np.array_equal(point, x):
+                return answer
+        answer = self.fun(np.array(x), *others)
+        self._last = np.array(x), others, answer
+        return answer
+
+
+@dataclass(frozen=True)
+class _Part:
+    both: _Both
+    place: int
+
+    def __call__(self, x: Vector, *others: Any) -> Any:
+        answer = self.both(x, *others)
+        if not isinstance(answer, tuple | list) or len(answer) != 2:  # noqa: PLR2004
+            raise AnswerShapeError(
+                "`fun` must return (value, gradient) where gradient=True (or jac=True) says so; "
+                f"got {describe_shape(answer)}."
+            )
+        return answer[self.place]
 
 
 @dataclass(frozen=True)

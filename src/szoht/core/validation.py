@@ -106,12 +106,12 @@ def describe_entries(answer: list[object] | tuple[object, ...]) -> tuple[str, st
     Nothing is converted: entries of different shapes make no array.
 
     >>> describe_entries((0.5, np.zeros(3)))
-    ('a tuple of 2 entries', '; pass the gradient as `gradient=`')
+    ('a tuple of 2 entries', '; pass the gradient as `gradient=`, or jac=True')
     """
     count = len(answer)
     what = f"a {type(answer).__name__} of {count} entr{'y' if count == 1 else 'ies'}"
     if count == 2:  # noqa: PLR2004
-        return what, "; pass the gradient as `gradient=`"
+        return what, "; pass the gradient as `gradient=`, or jac=True"
     return what, "; return the value alone"
 
 

@@ -28,7 +28,7 @@ from szoht.evaluation.evaluate import as_values, evaluate_chunk, failed_chunk
 from szoht.evaluation.executors.scheduler import Scheduler
 from szoht.types import Vector
 
-__all__ = ["OnChunk", "OnError", "Oracle", "PointFailure", "check_capabilities"]
+__all__ = ["OnChunk", "OnError", "Oracle", "PointFailure", "check_capabilities", "check_offered"]
 
 OnError: TypeAlias = Literal["stop", "skip", "raise"]
 
@@ -237,14 +237,19 @@ def _point(plan: Plan, i: int, position: int) -> Vector:
     return point
 
 
-def check_capabilities(objective: Objective, algorithm: Algorithm, plan: Plan) -> None:
-    """Find what the algorithm needs and the objective lacks, before the first query."""
+def check_offered(objective: Objective, algorithm: Algorithm) -> None:
+    """Raise if the objective lacks what the algorithm needs."""
     for capability in sorted(algorithm.requires):
         if getattr(objective, capability, None) is None:
             raise CapabilityError(
                 f"{algorithm!r} needs the objective's `{capability}`, and the objective has none. "
                 f"Pass `{capability}=...`, or choose a zeroth-order method such as 'szoht'."
             )
+
+
+def check_capabilities(objective: Objective, algorithm: Algorithm, plan: Plan) -> None:
+    """Find what the algorithm needs and the objective lacks, before the first query."""
+    check_offered(objective, algorithm)
     if objective.n_outputs is not None and "n_outputs" not in algorithm.requires:
         raise CapabilityError(
             f"{algorithm!r} minimizes one number, and the objective returns several: "

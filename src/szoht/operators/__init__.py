@@ -13,6 +13,7 @@ from szoht.operators.sparse import Sparse
 from szoht.operators.sparse_box import SparseBox
 from szoht.operators.sparse_in import SparseIn
 from szoht.operators.sparse_simplex import SparseSimplex
+from szoht.operators.sparse_sum import SparseSum
 from szoht.operators.tree_sparse import TreeSparse
 from szoht.operators.two_step import TwoStep
 
@@ -30,6 +31,7 @@ __all__ = [
     "SparseBox",
     "SparseIn",
     "SparseSimplex",
+    "SparseSum",
     "TreeSparse",
     "TwoStep",
     "expansivity_bound",

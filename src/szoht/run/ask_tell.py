@@ -14,6 +14,7 @@ from szoht.core.variable_columns import Named
 from szoht.errors import ParameterError
 from szoht.evaluation.evaluate import as_gradient, as_values
 from szoht.evaluation.oracle import OnError
+from szoht.run.always import Always
 from szoht.run.callbacks import Callback, as_callbacks
 from szoht.run.config import RunConfig
 from szoht.run.known import Known
@@ -34,7 +35,7 @@ class AskTell(SolverRun):
 
     Parameters
     ----------
-    x0, k, constraint, method, options, rng, on_error, callback, monitor
+    x0, k, constraint, always, method, options, rng, on_error, callback, monitor
         As in `minimize`.
     reference, bounds, unit, integer, names, maximize, known
         As in `minimize`: points, values and results are in the user's numbers.
@@ -62,8 +63,9 @@ class AskTell(SolverRun):
         self,
         x0: Start,
         *,
-        k: int | None = None,
+        k: int | str | None = None,
         constraint: Operator | None = None,
+        always: Always = None,
         reference: Named = None,
         bounds: Bounds = None,
         unit: Named = None,
@@ -92,6 +94,7 @@ class AskTell(SolverRun):
                 x0,
                 k=k,
                 constraint=constraint,
+                always=always,
                 variable_options=VariableOptions(
                     reference=reference, bounds=bounds, unit=unit, integer=integer, names=names
                 ),

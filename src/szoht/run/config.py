@@ -7,6 +7,7 @@ from typing import Any, Self, cast, get_args
 import numpy as np
 
 from szoht.algorithms import build
+from szoht.algorithms.defaults import pick_operator
 from szoht.core.algorithm import Algorithm, Measured
 from szoht.core.operator import Operator
 from szoht.core.random import as_seed
@@ -16,7 +17,9 @@ from szoht.core.variables import Variables
 from szoht.errors import CapabilityError, ParameterError
 from szoht.evaluation.oracle import OnError
 from szoht.evaluation.programs import Program
+from szoht.run.always import Always, coordinates_of
 from szoht.run.constraints import constraint_on_z
+from szoht.run.criteria import by_criterion, default_plans
 from szoht.run.known import CHECK_POINTS, Known, prepare_known, uses_known
 from szoht.run.mapped import XForm
 from szoht.run.problem import Start, VariableOptions
@@ -32,8 +35,7 @@ SHOWN_ENTRIES_OF_BOUNDS = 4
 """Longer arrays are abbreviated in messages and in the description of a method."""
 
 DEFAULT_QUERIES = 10_000
-DEFAULT_PLANS = 100
-"""The budget where no limit is given: so many queries, or so many plans if that is more."""
+"""The budget where no limit is given: so many queries, or some plans if that is more."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,8 +77,9 @@ class RunConfig:
         cls,
         x0: Start,
         *,
-        k: int | None = None,
+        k: int | str | None = None,
         constraint: Operator | None = None,
+        always: Always = None,
         variable_options: VariableOptions | None = None,
         maximize: bool = False,
         x_as: XForm = "array",
@@ -87,11 +90,15 @@ class RunConfig:
         stop: Rule | None = None,
         n_samples: int | None = None,
         stochastic: bool = False,
+        has_gradient: bool = False,
         on_error: OnError | None = None,
         known: Known = None,
         plan_width: int = 1,
     ) -> Self:
         """Return the configuration that the arguments of `minimize` describe."""
+        if isinstance(k, str):
+            options = by_criterion(k, options, constraint, method=method, n_samples=n_samples)
+            k = None
         named = x_as != "array"
         given = variable_options or VariableOptions()
         variables = given.variables(x0, method=method, named=named)
@@ -104,8 +111,14 @@ class RunConfig:
                     f"the {variables.d}. Widen some bounds."
                 )
             start = variables.z_start
-            if isinstance(method, str):
-                constraint, k = constraint_on_z(k, constraint, variables), None
+        if always is not None:
+            free = coordinates_of(always, start.size, variables, method=method)
+            if k is None and constraint is None:
+                options = {**(options or {}), "always": free}
+            else:
+                constraint, k = pick_operator(k, constraint, free), None
+        if variables is not None and isinstance(method, str):
+            constraint, k = constraint_on_z(k, constraint, variables), None
         with np.printoptions(threshold=SHOWN_ENTRIES_OF_BOUNDS, edgeitems=1):  # in messages
             algorithm = build(
                 method,
@@ -117,8 +130,12 @@ class RunConfig:
                 options=options,
                 n_samples=n_samples,
                 stochastic=stochastic,
+                has_gradient=has_gradient,
                 max_queries=_known_budget(
-                    limits, stop, n_samples, before=0 if known is None else CHECK_POINTS
+                    limits,
+                    stop,
+                    (n_samples or 0) * default_plans((options or {}).get("criterion")),
+                    before=0 if known is None else CHECK_POINTS,
                 ),
                 plan_width=plan_width,
             )
@@ -168,7 +185,8 @@ class RunConfig:
 
     def rule(self, plan_cost: int) -> Rule:
         """Return all limits as one rule; by default 10,000 queries or 100 plans."""
-        default = max(DEFAULT_QUERIES, DEFAULT_PLANS * plan_cost)
+        plans = default_plans(getattr(self.algorithm, "criterion", None))
+        default = max(DEFAULT_QUERIES, plans * plan_cost)
         limits: Any = dict.fromkeys(("max_queries", "max_iterations", "max_seconds", "target"))
         return join_limits(**limits | dict(self.limits), stop=self.stop, default=default)
 
@@ -214,11 +232,12 @@ def _check_integers(algorithm: Algorithm, variables: Variables) -> None:
 
 
 def _known_budget(
-    limits: Mapping[str, Any], stop: Rule | None, n_samples: int | None, *, before: int
+    limits: Mapping[str, Any], stop: Rule | None, default: int, *, before: int
 ) -> int | None:
     """Return how many queries an algorithm that plans ahead may count on, None if unknown.
 
-    ``before`` queries are spent before it begins.
+    ``default`` are those of the plans that a run without limits may take; ``before`` queries are
+    spent before it begins.
     """
     both = [limits.get("max_queries"), getattr(stop, "query_limit", None)]
     given = [limit for limit in both if isinstance(limit, int)]
@@ -227,4 +246,4 @@ def _known_budget(
     limited = any(limits.get(name) is not None for name in ("max_iterations", "max_seconds"))
     if limited or not (stop is None or getattr(stop, "has_target", False)):
         return None
-    return max(DEFAULT_QUERIES, DEFAULT_PLANS * (n_samples or 0)) - before
+    return max(DEFAULT_QUERIES, default) - before

@@ -23,6 +23,7 @@ from szoht.operators import (
     SparseBox,
     SparseIn,
     SparseSimplex,
+    SparseSum,
     TreeSparse,
 )
 from szoht.types import Vector
@@ -49,8 +50,8 @@ def constraint_on_z(
     operator = pick_operator(k, constraint)
     operator.check(d)
     if isinstance(operator, Sparse):
-        low, high = variables.z_low, variables.z_high
-        return SparseBox(operator.k, low=low, high=high) if variables.bounded else operator
+        box = SparseBox(operator.k, variables.z_low, variables.z_high, operator.always)
+        return box if variables.bounded else operator
     if isinstance(operator, Bounded):
         if isinstance(operator, Semicontinuous):
             operator = replace(operator, at_least=_in_units(operator, variables))
@@ -115,6 +116,9 @@ def _of_sums(operator: Operator, variables: Variables) -> Operator:
     if isinstance(operator, SparseSimplex):
         amounts = ("total", "at_least", "at_most")
         return replace(operator, **{name: getattr(operator, name) / unit for name in amounts})
+    if isinstance(operator, SparseSum):
+        low, high = operator.low / unit, operator.high / unit
+        return SparseSum(operator.k, total=operator.total / unit, low=low, high=high)
     if isinstance(operator, L1Ball):
         return replace(operator, radius=operator.radius / unit)
     if isinstance(operator, SoftThreshold):
@@ -131,6 +135,9 @@ def _is_inside(operator: Operator, variables: Variables) -> bool:
     if isinstance(operator, SparseSimplex):
         largest = min(operator.total, operator.at_most)
         return bool((variables.low <= 0).all() and (variables.high >= largest).all())
+    if isinstance(operator, SparseSum):
+        below, above = variables.low <= operator.low, variables.high >= operator.high
+        return bool(below.all() and above.all())
     if isinstance(operator, L1Ball):
         room = np.minimum(-variables.low, variables.high)
         return bool((room >= operator.radius).all())

@@ -9,14 +9,16 @@ from typing import Any, Literal, ParamSpec
 import numpy as np
 
 from szoht.core.algorithm import Algorithm
-from szoht.core.objective import Call, HasValue, Objective, as_objective
+from szoht.core.objective import Call, Gradient, HasValue, Objective, as_objective
 from szoht.core.operator import Operator
 from szoht.core.validation import check_choice
 from szoht.core.variable_columns import Named
+from szoht.errors import ParameterError
 from szoht.evaluation.executors.base import Executor
 from szoht.evaluation.executors.config import resolve_executor
 from szoht.evaluation.oracle import OnError, Oracle, check_capabilities
 from szoht.result import Result
+from szoht.run.always import Always
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.components import as_components
@@ -39,8 +41,9 @@ def minimize(
     fun: Call | HasValue | Objective,
     x0: Start,
     *,
-    k: int | None = None,
+    k: int | str | None = None,
     constraint: Operator | None = None,
+    always: Always = None,
     reference: Named = None,
     bounds: Bounds = None,
     unit: Named = None,
@@ -58,7 +61,8 @@ def minimize(
     vectorized: bool = False,
     n_samples: int | None = None,
     stochastic: bool = False,
-    gradient: Call | None = None,
+    gradient: Gradient = None,
+    jac: Gradient = None,
     along: Call | None = None,
     args: tuple[Any, ...] = (),
     x_as: XForm = "array",
@@ -89,14 +93,18 @@ def minimize(
         zero. Projected onto the constraint, with a warning, if
         outside it. A `SparseVector` or SciPy sparse vector keeps the iterates sparse whatever d
         is; ``fun`` then reads its argument by ``x[indices]``.
-    k : int
+    k : int or str
         At most this many entries of x are non-zero, in [1, d]; short for
         ``constraint=Sparse(k)``. If neither is given, the default method walks a path over k and
-        chooses the knee; see ``result.path``.
+        chooses the knee; see ``result.path``. "aic", "bic", "ebic" and "cv" (five-fold
+        cross-validation) choose another point of it, for a mean loss over ``n_samples``.
     constraint : Operator
         A set or penalty in place of ``Sparse(k)``, such as ``SparseBox(k, low, high)``, on x. With
         variables, sets that count do so from the nominal values, and other sets need nominal values
         of zero and equal units.
+    always : sequence of int or str
+        Variables, by number or name, that are free and not counted beside the k of `Sparse` or
+        `SparseBox`: intercepts, diagonals.
     reference, bounds, unit, integer, names
         Short for `Variables`. ``reference`` are the values from which changes are counted, zero
         by default; ``bounds`` are SciPy's `Bounds`, pairs (low, high), None for no bound, or one
@@ -128,8 +136,10 @@ def minimize(
     stochastic : bool
         ``fun(x, sample)`` takes its noise from ``sample``, integers by default drawn by
         ``Seeds()``. All points of one difference share one sample.
-    gradient : callable
-        ``gradient(x) -> (d,)``, for first-order methods.
+    gradient, jac : callable, or True
+        ``gradient(x) -> (d,)``; True says that ``fun`` returns ``(value, gradient)``. The default
+        method then takes slopes from gradients, after it has compared one with differences. ``jac``
+        is SciPy's name for it. ``result.njev`` counts gradients.
     along : callable
         ``along(x, indices, offsets) -> (m,)``, for functions that know how to answer at x plus
         sparse offsets; see `as_objective`.
@@ -204,12 +214,14 @@ def minimize(
     >>> result.nfev <= 2_000
     True
     """
+    if jac is not None and gradient is not None:
+        raise ParameterError("`jac` is another name for `gradient`: give one of them.")
     objective = as_objective(
         fun,
         vectorized=vectorized,
         n_samples=n_samples,
         stochastic=stochastic,
-        gradient=gradient,
+        gradient=jac if gradient is None else gradient,
         along=along,
         args=args,
     )
@@ -232,13 +244,16 @@ def minimize(
             "maximize": maximize,
             "known": known,
             "gradient": gradient,
+            "jac": jac,
             "along": along,
+            "always": always,
+            "k": k if isinstance(k, str) else None,
             "stochastic": objective.stochastic,
         }
         method, objective, first = as_components(
             objective,
             x0,
-            k=k,
+            k=None if isinstance(k, str) else k,
             constraint=constraint,
             variable_options=variable_options,
             x_as=x_as,
@@ -250,6 +265,7 @@ def minimize(
         x0,
         k=k,
         constraint=constraint,
+        always=always,
         variable_options=variable_options,
         maximize=maximize,
         x_as=x_as,
@@ -265,6 +281,7 @@ def minimize(
         rng=rng,
         n_samples=objective.n_samples,
         stochastic=objective.stochastic,
+        has_gradient=objective.gradient is not None,
         on_error=on_error,
         known=known,
         plan_width=plan_width,

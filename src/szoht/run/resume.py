@@ -7,11 +7,11 @@ from typing import Any
 
 from szoht.algorithms.calibration import Calibration
 from szoht.core.algorithm import Algorithm
-from szoht.core.objective import Call, HasValue, Objective, as_objective
+from szoht.core.objective import Call, Gradient, HasValue, Objective, as_objective
 from szoht.errors import ParameterError, RunMismatchError, StartWarning
 from szoht.evaluation.executors.base import Executor
 from szoht.evaluation.executors.config import resolve_executor
-from szoht.evaluation.oracle import Oracle
+from szoht.evaluation.oracle import Oracle, check_offered
 from szoht.evaluation.programs import Program
 from szoht.result import Result
 from szoht.run.ask_tell import AskTell
@@ -40,7 +40,7 @@ def resume(
     max_iterations: int | None = None,
     max_seconds: float | None = None,
     target: float | None = None,
-    gradient: Call | None = None,
+    gradient: Gradient = None,
     along: Call | None = None,
     args: tuple[Any, ...] = (),
     workers: int | None = None,
@@ -137,6 +137,7 @@ def resume(
             if stored.limits_changed and isinstance(error.__cause__, ParameterError):
                 raise error.__cause__ from None  # the limits given here are wrong
             raise
+        check_offered(objective, rebuilt.algorithm)
         oracle = Oracle(objective=objective, on_error=rebuilt.on_error, chunk_size=spec.chunk_size)
         with evaluating(rebuilt, oracle, workers_config, displays) as ready:
             result = drive(rebuilt, ready, stored)
@@ -197,7 +198,7 @@ def _objective(
     fun: Any,
     spec: RunSpec,
     *,
-    gradient: Call | None,
+    gradient: Gradient,
     along: Call | None,
     args: tuple[Any, ...],
 ) -> Objective:

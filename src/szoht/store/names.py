@@ -42,6 +42,7 @@ PATHS: Mapping[str, Mapping[str, str]] = {
         "sparse_box": "szoht.operators.sparse_box:SparseBox",
         "sparse_in": "szoht.operators.sparse_in:SparseIn",
         "sparse_simplex": "szoht.operators.sparse_simplex:SparseSimplex",
+        "sparse_sum": "szoht.operators.sparse_sum:SparseSum",
         "tree_sparse": "szoht.operators.tree_sparse:TreeSparse",
         "two_step": "szoht.operators.two_step:TwoStep",
     },

@@ -1,9 +1,11 @@
 """Groups and weights: queries to a target, feasibility of every point, honest endings."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
-from szoht import GroupSparse, Sparse, SparseSimplex, minimize, resume
+from szoht import GroupSparse, Sparse, SparseSimplex, SparseSum, minimize, resume
 from szoht.algorithms import auto
 from szoht.algorithms.auto.structures import structure_of
 from szoht.operators import (
@@ -293,3 +295,67 @@ def test_large_groups_are_not_preferred_for_their_size():
     assert (slopes[:90] ** 2).sum() > (slopes[90:] ** 2).sum()
     nothing = np.empty(0, dtype=np.intp)
     assert structure.head(slopes, 1, nothing).tolist() == list(range(90, 100))
+
+
+def test_free_coordinates_are_no_atoms():
+    structure = structure_of(Sparse(2, always=[0, 3]), 8)
+    z = np.array([5.0, 1.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0])
+    assert structure.active(z).tolist() == [0, 1, 2, 3, 4]
+    assert [atom.tolist() for atom in structure.atoms(structure.active(z))] == [[1], [2], [4]]
+    assert structure.prune(z, None, 2).tolist() == [5.0, 0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0]
+    steepest = structure.head(np.arange(8.0)[::-1].copy(), 2, np.empty(0, dtype=np.intp))
+    assert steepest.tolist() == [1, 2]
+    assert not structure.contains(z)
+    assert structure.contains(np.array([5.0, 1.0, 2.0, 1.0, 0.0, 0.0, 0.0, 0.0]))
+
+
+def variance(seed, d=10):
+    rng = np.random.default_rng(seed)
+    returns = rng.standard_normal((60, d)) * np.exp(rng.uniform(-0.5, 0.5, d))
+    covariance = np.cov((returns + 3 * rng.standard_normal((60, 1)) * rng.uniform(0.5, 1.5, d)).T)
+    return (lambda x: float(x @ covariance @ x)), covariance
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_weights_of_either_sign(seed):
+    fun, covariance = variance(seed)
+    least = min(
+        1 / float(np.linalg.inv(covariance[np.ix_(chosen, chosen)]).sum())
+        for chosen in combinations(range(10), 3)
+    )
+    result = minimize(
+        fun, np.eye(10)[0], constraint=SparseSum(3), target=least * (1 + 1e-6), rng=seed
+    )
+    assert result.success
+    assert result.nfev < 1_500
+    assert result.x.min() < 0
+
+
+def test_every_point_has_the_sum_and_keeps_the_bounds():
+    fun, covariance = variance(3)
+    seen = []
+
+    def watched(x):
+        seen.append(x.copy())
+        return fun(x)
+
+    constraint = SparseSum(4, total=2.0, low=-0.3, high=1.1)
+    start = constraint.prox(np.ones(10), 1.0)
+    result = minimize(watched, start, constraint=constraint, max_queries=600, rng=0)
+    points = np.array(seen)
+    assert np.abs(points.sum(axis=1) - 2).max() < 1e-9
+    assert -0.3 - 1e-12 <= points.min() <= points.max() <= 1.1 + 1e-12
+    assert constraint.contains(result.x)
+    best = minimize(fun, start, constraint=constraint, gradient=lambda x: 2 * covariance @ x, rng=0)
+    assert best.fun <= result.fun * (1 + 1e-6)
+
+
+def test_a_sum_of_zero_is_handed_over():
+    fun, _ = variance(4)
+    constraint = SparseSum(3, total=0.0)
+    result = minimize(
+        lambda x: fun(x) + x[0] - x[1], np.zeros(10), constraint=constraint, max_queries=500, rng=0
+    )
+    assert result.fun < 0
+    assert abs(result.x.sum()) < 1e-9
+    assert "handed" in result.explain[0] or "szoht" in result.explain[0]

@@ -31,8 +31,50 @@ MOST_REPEATS = 5
 """A point of a function with outliers is asked at most this many times."""
 
 
+MOST_GRADIENTS, GRADIENT_VALUES = 32, 2**22
+"""Gradients that are remembered, at most, and their entries all together."""
+
+
 class BudgetSpentError(Exception):
     """A plan would cost more than what is left of a known budget."""
+
+
+@dataclass
+class GradientMemory:
+    """The last gradients, each with its point and its sample; a few, whatever the dimension."""
+
+    entries: list[tuple[Vector, Sample, Vector]] = field(default_factory=list)
+
+    def add(self, x: Vector, sample: Sample, gradient: Vector) -> None:
+        """Remember a gradient, in place of the oldest one."""
+        self.entries.insert(0, (x, sample, gradient))
+        del self.entries[max(2, min(MOST_GRADIENTS, GRADIENT_VALUES // x.size)) :]
+
+    def find(self, x: Vector, sample: Sample) -> Vector | None:
+        """Return the gradient at a point, None if it is not known."""
+        for point, on, gradient in self.entries:
+            if on is sample and np.array_equal(point, x):
+                return gradient
+        return None
+
+
+@dataclass
+class HessianColumns:
+    """Columns of the Hessian that are known."""
+
+    entries: dict[int, Vector] = field(default_factory=dict)
+
+    def add(self, i: int, column: Vector) -> None:
+        """Remember a column."""
+        self.entries[i] = column
+
+    def missing(self, coordinates: Indices) -> Indices:
+        """Return the coordinates whose columns are not known."""
+        return np.array([i for i in coordinates if int(i) not in self.entries], dtype=np.intp)
+
+    def block(self, coordinates: Indices) -> Vector:
+        """Return the Hessian on some coordinates."""
+        return np.array([self.entries[int(i)][coordinates] for i in coordinates])
 
 
 @dataclass(kw_only=True)
@@ -46,7 +88,9 @@ class SearchContext:
     point is then asked until two values agree. ``doubts`` is how many suspicious values may still
     be asked again to find that out. ``kinks`` counts, from the first kink on, the rounds since.
     ``effort`` multiplies patience. ``on_part``: values are about part of a finite sum, so that no
-    point is an answer yet; ``reserve`` evaluations are kept to validate one. ``known`` are
+    point is an answer yet; ``reserve`` evaluations are kept to validate one. ``gradients``: the
+    objective has them, and slopes are taken from there; ``gradients_at_points`` asks for them
+    together with the values of single points, most of which need both. ``known`` are
     evaluations from before the run, ``known_checked`` whether one of them was measured again, and
     ``known_too_far`` whether those farther away have told nothing.
     """
@@ -71,6 +115,10 @@ class SearchContext:
     units_equalized: bool = False
     doubts: int = 4
     kinks: int = 0
+    gradients: bool = False
+    gradients_at_points: bool = True
+    known_gradients: GradientMemory = field(default_factory=GradientMemory)
+    columns: HessianColumns = field(default_factory=HessianColumns)
     speculation: Speculation = field(default_factory=Speculation)
     known: KnownEvaluations | None = None
     known_checked: bool = False
@@ -107,8 +155,30 @@ class SearchContext:
         self.outer.explain(line)
 
     def value(self, z: Vector) -> Steps[float]:
-        """Measure f at one point; NaN if it failed."""
-        return float((yield from self.values([z]))[0])
+        """Measure f at one point, and its gradient if there is one; NaN if it failed."""
+        if not (self.gradients and self.gradients_at_points) or self.outliers:
+            return float((yield from self.values([z]))[0])
+        return (yield from self._value_and_gradient(self.structure.to_x(z)))
+
+    def _value_and_gradient(self, x: Vector) -> Steps[float]:
+        query = replace(self.outer.query(x), gradient=True)
+        (answer,) = yield from self._ask_once(Plan(queries=(query,)))
+        if answer.gradient is not None:
+            self.known_gradients.add(x, query.sample, answer.gradient)
+        return float(answer.values[0])
+
+    def gradient_at(self, point: EvaluatedPoint) -> Steps[Vector | None]:
+        """Return the slopes along all axes, asked for unless known; None if that failed."""
+        gradient = yield from self.users_gradient(self.structure.to_x(point.z))
+        return None if gradient is None else self.structure.axis_slopes(point.z, gradient)
+
+    def users_gradient(self, x: Vector) -> Steps[Vector | None]:
+        """Return the gradient with respect to x, asked for unless known; None if that failed."""
+        known = self.known_gradients.find(x, self.outer.sample)
+        if known is None:
+            yield from self._value_and_gradient(x)
+            known = self.known_gradients.find(x, self.outer.sample)
+        return known
 
     def values(self, points: Sequence[Vector]) -> Steps[Vector]:
         """Measure f at several points in one plan."""

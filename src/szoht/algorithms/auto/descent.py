@@ -9,6 +9,7 @@ from szoht.algorithms.auto.known import better_elsewhere
 from szoht.algorithms.auto.moves.base import Move
 from szoht.algorithms.auto.moves.extend import ExtendAndPrune
 from szoht.algorithms.auto.moves.join import JoinAndPrune
+from szoht.algorithms.auto.moves.model_exchange import ModelExchange, is_free
 from szoht.algorithms.auto.moves.perturb import PerturbSupport
 from szoht.algorithms.auto.moves.swap import Swap
 from szoht.algorithms.auto.noise import check_roughness
@@ -117,6 +118,8 @@ def _moves(context: SearchContext, state: SearchState) -> tuple[Move, ...]:
     full = structure.count(structure.active(state.point.z)) >= structure.size
     if not (full and state.trusted):
         return MOVES[:1]
+    if context.gradients and is_free(structure, state.point.z):
+        return MOVES[0], ModelExchange(structure.size)
     return (*MOVES, JoinAndPrune(times=4)) if structure.sums_to_one else MOVES
 
 

@@ -1,8 +1,10 @@
 """`auto`: the solver that needs no tuning."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import fields
 
+from szoht.algorithms.auto.criteria import LOSS_CRITERIA
 from szoht.algorithms.auto.handed_over import HandedOver
 from szoht.algorithms.auto.integers import AutoInteger
 from szoht.algorithms.auto.low_rank.solver import AutoLowRank
@@ -14,9 +16,10 @@ from szoht.algorithms.auto.transformed import AutoTransformed
 from szoht.algorithms.defaults import pick_operator
 from szoht.algorithms.szoht import szoht
 from szoht.core.algorithm import Algorithm
-from szoht.core.validation import check_real
+from szoht.core.validation import check_choice, check_real
 from szoht.errors import CapabilityError
-from szoht.operators import LowRank, Operator, Sparse, SparseBox, SparseIn, SparseSimplex
+from szoht.operators import LowRank, Operator, Sparse, SparseBox, SparseIn, SparseSimplex, SparseSum
+from szoht.operators.always import as_always
 from szoht.samplers import Full, Sampler, Seeds
 from szoht.types import Vector
 
@@ -27,10 +30,13 @@ def auto(
     *,
     k: int | None = None,
     constraint: Operator | None = None,
+    always: Sequence[int] = (),
+    criterion: str | None = None,
     sampler: Sampler = Full(),
     d: int | None = None,
     max_queries: int | None = None,
     effort: float = 1.0,
+    use_gradient: bool = False,
     policy: Policy | None = None,
     plan_width: int = 1,
     has_units: bool = False,
@@ -47,10 +53,14 @@ def auto(
     Parameters
     ----------
     k, constraint
-        As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse`, `SparseSimplex`, `TreeSparse`,
-        `GraphSparse`, `LowRank` and `SparseIn` are served; others (balls, boxes, penalties, weights
-        with limits) are handed to `szoht` with its line search, and ``result.explain`` says so.
-        Without either, a path over k is walked; see `AutoPath`.
+        As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse`, `SparseSimplex`, `SparseSum`,
+        `TreeSparse`, `GraphSparse`, `LowRank` and `SparseIn` are served; others (balls, boxes,
+        penalties, weights with limits) are handed to `szoht` with its line search, and
+        ``result.explain`` says so. Without either, a path over k is walked; see `AutoPath`.
+    always : sequence of int
+        Coordinates that are free and not counted, such as an intercept, of `Sparse` or `SparseBox`.
+    criterion : {"aic", "bic", "ebic", "cv"}, optional
+        Which k a path over k ends with, in place of the knee, for a mean loss over components.
     sampler : Sampler
         `Seeds` says that the objective takes a seed. A finite sum is solved on a part of it first,
         then on more, then on the whole. With other constraints, the sampler of `szoht`.
@@ -62,6 +72,9 @@ def auto(
     effort : float
         Multiplies the queries without a gain after which a run ends by itself, > 0; infinite: the
         budget is spent.
+    use_gradient : bool
+        Take slopes from the objective's gradient, filled in by `minimize` where there is one; a run
+        with seeds, with integers or with a constraint that is handed over does without.
     policy : Policy, optional
         Every number by which the solver decides, for experts and for measuring what each is worth.
     has_units : bool
@@ -109,28 +122,35 @@ def auto(
     A sensing round costs 2k + 5 queries where the gradient is sparse, at most 4 k (1 + log(d / k)),
     doubled after a stalled round, or d, where it is not; a step of quasi-Newton costs k + 2.
     """
+    if criterion is not None:
+        check_choice("criterion", criterion, LOSS_CRITERIA)
     if effort != math.inf:
         check_real("effort", effort, low=0, open_low=True)
-    seeded = isinstance(sampler, Seeds)
+    seeded, free = isinstance(sampler, Seeds), as_always(always)
     if integer_steps is not None:
-        return _auto_integer(k, constraint, integer_steps, seeded=seeded, max_queries=max_queries)
+        return _auto_integer(
+            k, constraint, free, integer_steps, seeded=seeded, max_queries=max_queries
+        )
     if k is None and constraint is None:
         return AutoPath(
+            always=free,
+            criterion=criterion,
             seeded=seeded,
             max_queries=max_queries,
             policy=policy,
             has_units=has_units,
             effort=effort,
+            use_gradient=use_gradient and not seeded,
             plan_width=plan_width,
         )
-    operator = pick_operator(k, constraint)
+    operator = pick_operator(k, constraint, free)
     if isinstance(operator, LowRank):
         return AutoLowRank(operator=operator, seeded=seeded, max_queries=max_queries, effort=effort)
     if isinstance(operator, SparseIn):
         return AutoTransformed(
             operator=operator, seeded=seeded, max_queries=max_queries, effort=effort
         )
-    if isinstance(operator, Structured) and not _has_limits(operator):
+    if isinstance(operator, Structured) and not _is_handed_over(operator):
         return Auto(
             operator=operator,
             seeded=seeded,
@@ -138,20 +158,23 @@ def auto(
             policy=policy,
             has_units=has_units,
             effort=effort,
+            use_gradient=use_gradient and not seeded,
             plan_width=plan_width,
         )
     other = szoht(constraint=operator, sampler=sampler, d=d)
     return HandedOver(**{entry.name: getattr(other, entry.name) for entry in fields(other)})
 
 
-def _has_limits(operator: Operator) -> bool:
-    """Tell whether weights have limits, which the restricted solvers do not know."""
-    return isinstance(operator, SparseSimplex) and operator.limited
+def _is_handed_over(operator: Structured) -> bool:
+    """Tell whether weights have limits, or a sum of zero, where no weight moves alone."""
+    neutral = isinstance(operator, SparseSum) and operator.total == 0
+    return neutral or (isinstance(operator, SparseSimplex) and operator.limited)
 
 
 def _auto_integer(
     k: int | None,
     constraint: Operator | None,
+    always: tuple[int, ...],
     grid: Vector,
     *,
     seeded: bool,
@@ -162,10 +185,15 @@ def _auto_integer(
             "`k` must be given where variables are integers: a path over k needs slopes; got "
             "k=None."
         )
-    operator = pick_operator(k, constraint)
+    operator = pick_operator(k, constraint, always)
     if not isinstance(operator, Sparse | SparseBox):
         raise CapabilityError(
             "`integer` variables need Sparse or SparseBox, or a method that asks vertices of a "
             f"box: 'sparse_rs' or 'corner_search'; got constraint={operator!r}."
+        )
+    if operator.always:
+        raise CapabilityError(
+            "`always` is not served where variables are integers, all of which are counted; got "
+            f"constraint={operator!r}. Drop `always` and raise `k` by {len(operator.always)}."
         )
     return AutoInteger(operator=operator, grid=grid, seeded=seeded, max_queries=max_queries)

@@ -105,7 +105,7 @@ class _Validation:
         outer = self.context.outer
         searched, outer.sample = outer.sample, self.fresh
         try:
-            return (yield from self.context.value(z))
+            return float((yield from self.context.values([z]))[0])
         finally:
             outer.sample = searched
 

@@ -132,7 +132,7 @@ def check_roughness(
     like a smooth function with a dense gradient. So do quantiles: their slopes are those of one
     component, and hold as far as the next one.
     """
-    if context.roughness_checked or not noise.exact:
+    if context.roughness_checked or context.gradients or not noise.exact:
         return noise
     context.roughness_checked = True
     tables = (LONG_ROUGH_STEPS, ROUGH_STEPS) if dense else (ROUGH_STEPS,)

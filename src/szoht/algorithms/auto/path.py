@@ -1,4 +1,7 @@
-"""When k is not given: go up until more non-zeros gain little, come down, choose the knee."""
+"""When k is not given: go up until more non-zeros gain little, come down, choose one.
+
+The one is the knee, or that of an information criterion or of cross-validation.
+"""
 
 import math
 from collections.abc import Sequence
@@ -7,9 +10,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from szoht.algorithms.auto.context import BudgetSpentError, SearchContext
+from szoht.algorithms.auto.criteria import best_by, blocks, dispersion
 from szoht.algorithms.auto.descent import descend
+from szoht.algorithms.auto.gradients import judge_start
 from szoht.algorithms.auto.moves.join import drop_least
-from szoht.algorithms.auto.noise import estimate_noise
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.restricted.bfgs import Solution
@@ -17,7 +21,6 @@ from szoht.algorithms.auto.samples import part
 from szoht.algorithms.auto.sensing.round import SensingMemory
 from szoht.algorithms.auto.solver import begin
 from szoht.algorithms.auto.state import SearchState
-from szoht.algorithms.auto.units import find_units
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Measured, PathPoint, State
 from szoht.core.known import KnownEvaluations
@@ -36,6 +39,9 @@ NEGLIGIBLE_GAIN_SHARE = 1e-4
 """A non-zero that gains less than this share of all that was gained gains nothing."""
 
 FEWEST_POINTS = 3
+
+FOLDS = 5
+"""Parts of a finite sum that cross-validation leaves out in turn."""
 
 
 def find_knee(path: Sequence[PathPoint], noise: float = 0.0) -> tuple[int, float]:
@@ -65,19 +71,29 @@ def find_knee(path: Sequence[PathPoint], noise: float = 0.0) -> tuple[int, float
 class AutoPath(GeneratorAlgorithm):
     """`Auto` for many k at once, and the k after which the gain per non-zero drops most.
 
+    With a ``criterion``, "aic", "bic", "ebic" or "cv", the k that it says.
+
     On the way up k doubles, each solve from the last, until that gains little; on the way down the
     least important non-zeros are dropped and the others solved for again, which costs no search.
     At the knee the search is taken up once more.
     """
 
     operator: Identity = field(default_factory=Identity)
+    always: tuple[int, ...] = ()
+    criterion: str | None = None
     seeded: bool = False
     max_queries: int | None = None
     policy: Policy | None = None
     has_units: bool = field(default=False, repr=False)
     effort: float = field(default=1.0, repr=False)
+    use_gradient: bool = False
     plan_width: int = field(default=1, repr=False)
     known: KnownEvaluations | None = field(default=None, repr=False)
+
+    @property
+    def requires(self) -> frozenset[str]:  # type: ignore[override]
+        """A gradient, where it is used."""
+        return frozenset({"gradient"}) if self.use_gradient else frozenset()
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Take a finite sum as a whole: values for different k must be values of one function."""
@@ -85,16 +101,15 @@ class AutoPath(GeneratorAlgorithm):
 
     def steps(self, context: SolverContext) -> Steps[None]:
         """Go up, come down, and search on at the knee."""
-        search = begin(context, Sparse(1), self)
+        search = begin(context, Sparse(1, always=self.always), self)
         start = yield from search.point(search.structure.to_z(context.x))
         if math.isnan(start.value):
             return
         search.first_value = start.value
         search.note(start)
         try:
-            noise = yield from estimate_noise(search, start)
-            start, noise = yield from find_units(search, start, noise)
-            yield from _walk(search, SearchState(point=start, noise=noise))
+            start, noise = yield from judge_start(search, start)
+            yield from _walk(search, SearchState(point=start, noise=noise), self.criterion)
         except BudgetSpentError:
             # one more query than there is: the run ends with its limit
             yield from search.point(start.z)
@@ -108,31 +123,93 @@ class AutoPath(GeneratorAlgorithm):
         return Measured(knee.x, knee.fun)
 
 
-def _walk(context: SearchContext, state: SearchState) -> Steps[None]:
+def _walk(context: SearchContext, state: SearchState, criterion: str | None) -> Steps[None]:
     outer = context.outer
-    if not state.point.z.any():
+    if _size(context, state.point) == 0:
         _record(context, 0, state.point)
-    state = yield from _up(context, state)
+    most = context.structure.d if criterion is None else _most(context)
+    state = yield from _up(context, state, criterion, most)
     yield from _down(context, state)
-    sigma = 0.0 if state.noise.exact else state.noise.sigma
-    knee = outer.path[find_knee(outer.path, sigma)[0]]
-    outer.knee = knee.k
-    context.explain(f"k = {knee.k}: after it, the gain per non-zero drops most.")
-    if knee.k > 0:
-        context.structure = context.structure.with_size(knee.k)
-        point = EvaluatedPoint(context.structure.to_z(knee.x), knee.fun)
-        state = replace(state, point=point, curvature=None, slopes=None, least=0.0)
+    chosen = yield from _choose(context, state, criterion)
+    outer.knee = chosen.k
+    if chosen.k > 0:
+        context.structure = context.structure.with_size(chosen.k)
+        state = _at(context, state, chosen)
         state = yield from descend(context, state, context.policy.gain_share)
-        _record(context, knee.k, state.point)
+        _record(context, chosen.k, state.point)
         context.accept(state.point)
 
 
-def _up(context: SearchContext, state: SearchState) -> Steps[SearchState]:
+def _choose(context: SearchContext, state: SearchState, criterion: str | None) -> Steps[PathPoint]:
+    """Return the point at the knee, or that a criterion says."""
+    path = context.outer.path
+    sigma = 0.0 if state.noise.exact else state.noise.sigma
+    knee = path[find_knee(path, sigma)[0]]
+    if criterion is None:
+        context.explain(f"k = {knee.k}: after it, the gain per non-zero drops most.")
+        return knee
+    if criterion == "cv":
+        return (yield from _by_cross_validation(context, state))
+    chosen = yield from _by_criterion(context, _at(context, state, knee).point, criterion)
+    chosen = yield from _by_criterion(context, _at(context, state, chosen).point, criterion)
+    context.explain(f"k = {chosen.k}: {criterion.upper()} is least.")
+    return chosen
+
+
+def _by_criterion(
+    context: SearchContext, point: EvaluatedPoint, criterion: str
+) -> Steps[PathPoint]:
+    """Return the point that a criterion says, with the dispersion at some point."""
+    n, structure = context.outer.n_samples, context.structure
+    assert n is not None, "a criterion is for a finite sum"  # noqa: S101
+    scale = yield from dispersion(context, point)
+    context.explain(f"components differ as those of -log p do, times {scale:.3g}.")
+    d = structure.count(structure.free)
+    return best_by(context.outer.path, criterion, n=n, d=d, scale=scale)
+
+
+def _by_cross_validation(context: SearchContext, state: SearchState) -> Steps[PathPoint]:
+    """Return the point whose k has the least mean loss on components that were left out."""
+    outer, path, whole = context.outer, context.outer.path, context.outer.sample
+    best, structure, scores = context.best, context.structure, np.zeros(len(path))
+    context.on_part = True
+    for fold in blocks(context, FOLDS):
+        outer.path, outer.sample = [], np.setdiff1d(np.arange(outer.n_samples or 0), fold)
+        start = yield from context.point(np.zeros_like(state.point.z))
+        _record(context, 0, start)
+        at_start = SearchState(point=start, noise=state.noise)
+        yield from _down(context, (yield from _up(context, at_start, "cv", path[-1].k)))
+        found, outer.sample = outer.path, fold
+        losses = yield from context.values([structure.to_z(point.x) for point in found])
+        sizes = [point.k for point in found]
+        places = np.searchsorted(sizes, [point.k for point in path], side="right") - 1
+        scores += fold.size * losses[places]
+    outer.sample, outer.path, context.on_part = whole, path, False
+    context.best, context.structure = best, structure
+    chosen = path[int(np.argmin(scores))]
+    context.explain(f"k = {chosen.k}: the loss on components that were left out is least.")
+    return chosen
+
+
+def _at(context: SearchContext, state: SearchState, point: PathPoint) -> SearchState:
+    """Return the state at a point of the path."""
+    evaluated = EvaluatedPoint(context.structure.to_z(point.x), point.fun)
+    return replace(state, point=evaluated, curvature=None, slopes=None, least=0.0)
+
+
+def _most(context: SearchContext) -> int:
+    """Return the largest k that makes sense: all coordinates, or half as many as components."""
+    n = context.outer.n_samples
+    return context.structure.d if n is None else min(context.structure.d, max(1, n // 2))
+
+
+def _up(
+    context: SearchContext, state: SearchState, criterion: str | None, most: int
+) -> Steps[SearchState]:
     """Solve for k = 4, 8, 16, ..., each time from the solution before."""
-    d, first = context.structure.d, state.point
+    first, k = state.point, min(most, FIRST)
     # a round on the way up that gains less, of f or of all gains, is stalled
     enough = 100 * context.policy.gain_share
-    k = min(d, FIRST)
     while True:
         context.structure = context.structure.with_size(k)
         before = state.point
@@ -143,13 +220,30 @@ def _up(context: SearchContext, state: SearchState) -> Steps[SearchState]:
         state = yield from descend(context, state, enough)
         _record(context, k, state.point)
         context.explain(f"k = {k}: f = {state.point.value:.6g}.")
-        gained = first.value - state.point.value
-        if k >= d or (
-            k > FIRST
-            and before.value - state.point.value <= context.policy.gain_share_coarse * gained
+        if k >= most or (
+            k > FIRST and (yield from _enough(context, state, first, before, criterion))
         ):
             return state
-        k = min(d, GROWTH * k)
+        k = min(most, GROWTH * k)
+
+
+def _enough(
+    context: SearchContext,
+    state: SearchState,
+    first: EvaluatedPoint,
+    before: EvaluatedPoint,
+    criterion: str | None,
+) -> Steps[bool]:
+    """Tell whether fewer non-zeros than these are enough; folds go as far as the whole sum does."""
+    if criterion is None:
+        gained = first.value - state.point.value
+        return before.value - state.point.value <= context.policy.gain_share_coarse * gained
+    if context.on_part:
+        return False
+    chosen = yield from _by_criterion(
+        context, state.point, "bic" if criterion == "cv" else criterion
+    )
+    return chosen.k < context.structure.size
 
 
 def _start(context: SearchContext, point: EvaluatedPoint) -> Steps[EvaluatedPoint]:
@@ -162,14 +256,18 @@ def _start(context: SearchContext, point: EvaluatedPoint) -> Steps[EvaluatedPoin
 
 
 def _down(context: SearchContext, state: SearchState) -> Steps[None]:
-    """Drop the least important non-zeros and solve again, from the largest k down to 1."""
-    last = context.outer.path[-1]
-    point = EvaluatedPoint(context.structure.to_z(last.x), last.fun)
+    """Drop the least important non-zeros and solve again, from the largest k down to 1.
+
+    Down to 0, where coordinates that are not counted are left to solve for.
+    """
+    largest = context.outer.path[-1]
+    point = EvaluatedPoint(context.structure.to_z(largest.x), largest.fun)
     curvature = state.curvature
     if curvature is not None and not np.array_equal(curvature.support, point.support):
         curvature = None
     solution = Solution(point, curvature)
-    while (size := int(np.count_nonzero(solution.point.z))) > 1:
+    last = int(context.structure.active(np.zeros(context.structure.d)).size == 0)
+    while (size := _size(context, solution.point)) > last:
         count = 1 if size <= ONE_BY_ONE else math.ceil(size / DROPPED_ONE_IN)
         context.structure = context.structure.with_size(size - count)
         solution = yield from drop_least(context, state.noise, solution, count)
@@ -182,7 +280,12 @@ def _record(context: SearchContext, k: int, point: EvaluatedPoint) -> None:
     """Keep the better of what is known for ``k``, and for fewer if fewer are not zero."""
     path = context.outer.path
     known = {other.k: other for other in path}
-    for number in {k, int(np.count_nonzero(point.z))}:
+    for number in {k, _size(context, point)}:
         if number not in known or point.value < known[number].fun:
             known[number] = PathPoint(number, context.structure.to_x(point.z), point.value)
     path[:] = [known[number] for number in sorted(known)]
+
+
+def _size(context: SearchContext, point: EvaluatedPoint) -> int:
+    """Return how many coordinates that count are not zero."""
+    return context.structure.count(point.support)

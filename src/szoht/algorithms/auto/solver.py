@@ -8,15 +8,15 @@ from szoht.algorithms.auto.context import BudgetSpentError, SearchContext
 from szoht.algorithms.auto.descent import search_supports
 from szoht.algorithms.auto.finite_sums import assumed_noise, solve_on_parts
 from szoht.algorithms.auto.global_search import search_globally, spend_rest
-from szoht.algorithms.auto.known import check_start, note_elsewhere
-from szoht.algorithms.auto.noise import estimate_noise, solve_noisy
+from szoht.algorithms.auto.gradients import judge_start, search_by_gradients
+from szoht.algorithms.auto.known import note_elsewhere
+from szoht.algorithms.auto.noise import solve_noisy
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.samples import part, validated_size
 from szoht.algorithms.auto.sensing.dense import recall_filter
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structures import Coordinates, Structured, structure_of
-from szoht.algorithms.auto.units import find_units
 from szoht.algorithms.auto.wide_plans import Speculation
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Ending
@@ -39,8 +39,14 @@ class Auto(GeneratorAlgorithm):
     policy: Policy | None = None
     has_units: bool = field(default=False, repr=False)
     effort: float = field(default=1.0, repr=False)
+    use_gradient: bool = False
     plan_width: int = field(default=1, repr=False)
     known: KnownEvaluations | None = field(default=None, repr=False)
+
+    @property
+    def requires(self) -> frozenset[str]:  # type: ignore[override]
+        """A gradient, where it is used."""
+        return frozenset({"gradient"}) if self.use_gradient else frozenset()
 
     def sample(self, seed: int, n_samples: int | None) -> Sample:
         """Return the components that the answer is measured on, all where the budget allows."""
@@ -68,12 +74,20 @@ def begin(outer: SolverContext, operator: Structured, solver: "Auto | AutoPath")
         policy=solver.policy or Policy(),
         budget=solver.max_queries,
         effort=solver.effort,
-        speculation=Speculation(solver.plan_width),
+        gradients=solver.use_gradient and not solver.seeded,
+        speculation=Speculation(_plan_width(solver)),
         known=None if outer.sample is not None or outer.seeded else solver.known,
     )
 
 
-def solve(context: SearchContext) -> Steps[EvaluatedPoint | None]:
+def _plan_width(solver: "Auto | AutoPath") -> int:
+    """Return the width of plans: one where points are asked with gradients, or on several parts."""
+    return 1 if solver.use_gradient or getattr(solver, "criterion", None) else solver.plan_width
+
+
+def solve(  # noqa: C901  (one decision after the other)
+    context: SearchContext,
+) -> Steps[EvaluatedPoint | None]:
     """Minimize from the iterate of the context; None if f is undefined there."""
     start = yield from context.point(context.structure.to_z(context.outer.x))
     if math.isnan(start.value):
@@ -82,16 +96,15 @@ def solve(context: SearchContext) -> Steps[EvaluatedPoint | None]:
     note_elsewhere(context)
     noise = NoiseModel()
     try:
-        if context.is_small:
-            noise = assumed_noise(context, start)
-        else:
-            noise = yield from estimate_noise(context, start)
-        check_start(context, start, noise)
-        start, noise = yield from find_units(context, start, noise)
+        start, noise = yield from judge_start(context, start)
         if noise.fresh:
             return (yield from solve_noisy(context, start, noise))
         state = SearchState(point=start, noise=noise, memory=recall_filter(context, noise))
-        if noise.exact:
+        if context.gradients:
+            state = yield from search_by_gradients(context, state)
+            if context.outer.ending is not None:
+                return state.point
+        elif noise.exact:
             state = yield from search_supports(context, state)
             noise = state.noise  # an error may have been found since
         if not (noise.exact or noise.stepwise):

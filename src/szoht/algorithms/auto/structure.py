@@ -145,14 +145,21 @@ class Structure(Protocol):
         """Return all slopes, and the coordinates that recovery points out, the best first."""
         ...
 
+    def axis_slopes(self, z: Vector, gradient: Vector) -> Vector:
+        """Return the slopes along the axes of z, given the gradient with respect to x there."""
+        ...
+
     # atoms
 
     def active(self, z: Vector) -> Indices:
-        """Return all coordinates of the atoms of ``z``."""
+        """Return all coordinates of the atoms of ``z``, and those that are free and no atoms."""
         ...
 
     def whole(self, coordinates: Indices) -> Indices:
-        """Return all coordinates of the atoms that have one among ``coordinates``, sorted."""
+        """Return all coordinates of the atoms that have one among ``coordinates``, sorted.
+
+        Coordinates that are free and no atoms are part of every such set.
+        """
         ...
 
     def atoms(self, coordinates: Indices) -> list[Indices]:

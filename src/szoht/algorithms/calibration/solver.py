@@ -16,6 +16,7 @@ from szoht.algorithms.calibration.sensing import measure_start, sense
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext, Steps
 from szoht.core.algorithm import Ending, State
 from szoht.core.validation import check_choice, check_real
+from szoht.errors import CapabilityError
 from szoht.operators import Sparse, SparseBox
 from szoht.types import Sample, Vector
 
@@ -65,6 +66,11 @@ class Calibration(GeneratorAlgorithm):
     asks_integers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        if self.operator.always:
+            raise CapabilityError(
+                f"`always` is not served from many outputs, where all changes are counted; got "
+                f"{self.operator!r}. Drop `always` and raise `k` by {len(self.operator.always)}."
+            )
         check_choice("loss", self.loss, LOSS_NAMES)
         if self.criterion is not None:
             check_choice("criterion", self.criterion, CRITERIA)

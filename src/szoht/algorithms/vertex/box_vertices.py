@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from szoht.errors import ParameterError
+from szoht.errors import CapabilityError, ParameterError
 from szoht.operators import GroupSparse, Operator, SparseBox
 from szoht.types import Indices, Vector
 
@@ -22,6 +22,11 @@ def check_box(operator: Operator, method: str) -> SparseBox | GroupSparse:
         )
     if not (np.isfinite(operator.low).all() and np.isfinite(operator.high).all()):
         raise ParameterError(f"method {method!r} needs finite bounds; got {operator!r}.")
+    if isinstance(operator, SparseBox) and operator.always:
+        raise CapabilityError(
+            f"method {method!r} moves whole coordinates between bounds and counts all of them; got "
+            f"{operator!r}. Drop `always`, or use method 'auto'."
+        )
     return operator
 
 

@@ -78,7 +78,8 @@ class SparseRandomSearch:
             full = structure.count(support) >= structure.size
             if generator.integers(3) == 0 or not full:
                 if full:
-                    z[structure.atoms(generator.choice(support, 1))[0]] = 0.0
+                    counted = np.concatenate(structure.atoms(support))
+                    z[structure.atoms(generator.choice(counted, 1))[0]] = 0.0
                 i = int(generator.choice(search.pool))
                 z[i] = search.unit[i] * generator.standard_normal()
             else:

@@ -29,7 +29,14 @@ def axis_slopes(
     steps: Vector | None = None,
     central: bool = False,
 ) -> Steps[Vector]:
-    """Measure slopes along axes, one query each, or two if ``central``; failed ones are zero."""
+    """Measure slopes along axes, one query each, or two if ``central``; failed ones are zero.
+
+    A gradient, where the objective has one, gives all of them at once.
+    """
+    if context.gradients and noise.axis_step < context.policy.long_difference:
+        gradient = yield from context.gradient_at(point)
+        if gradient is not None:
+            return np.asarray(gradient[support])
     if steps is None:
         steps = np.full(support.size, noise.axis_step)
     signed = axis_steps(context, point.z, support, steps)

@@ -30,7 +30,9 @@ def sense_axes(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]:
     """Measure all slopes; those along rows that are measured already save some of the axes."""
     context, point, free = sensing.context, sensing.point, sensing.free
     values = np.zeros(point.z.size)
-    if sensing.measured.size or sensing.known is not None:
+    if context.gradients:
+        values[free] = yield from axis_slopes(context, point, free, sensing.noise)
+    elif sensing.measured.size or sensing.known is not None:
         yield from _completed(sensing, values)
     else:
         first, second = free[::2], free[1::2]
@@ -38,7 +40,8 @@ def sense_axes(sensing: SensingRound) -> Steps[tuple[Slopes, SensingMemory]]:
         if second.size:
             yield from line_probe(context, point, values)
             values[second] = yield from axis_slopes(context, point, second, sensing.noise)
-    yield from line_probe(context, point, values)
+    if not context.gradients:  # steps are cheap there, and better
+        yield from line_probe(context, point, values)
     candidates = context.structure.head(values, 2 * context.structure.size, sensing.support)
     if sensing.recalled:
         steep = np.flatnonzero(np.abs(values) > NEGLIGIBLE * np.abs(values).max(initial=0.0))

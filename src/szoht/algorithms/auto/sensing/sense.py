@@ -35,7 +35,7 @@ from szoht.estimators.sensing import RowSlice
 __all__ = ["sense"]
 
 
-def sense(  # noqa: C901, PLR0911  (one decision after the other)
+def sense(  # noqa: C901, PLR0911, PLR0912  (one decision after the other)
     context: SearchContext,
     point: EvaluatedPoint,
     noise: NoiseModel,
@@ -50,6 +50,8 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
     ``softness g^2 / 2`` at most, and slopes that promise next to nothing count as flat.
     """
     sensing = SensingRound(context, point, noise, memory, softness)
+    if context.gradients:
+        return (yield from sense_axes(sensing))
     yield from sensing.recall()
     policy, n = context.policy, sensing.unknown_axes
     most = math.ceil(policy.rows_filter * sensing.look * 2**stalled)
@@ -79,11 +81,7 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
     if (yield from _is_even(sensing)):
         return flat_slopes(sensing)
     enough = policy.rows_most * sensing.look
-    found = None
-    if isinstance(sensing.structure, Connected):
-        found = yield from sense_by_growth(sensing, sensing.structure)
-    if sensing.structure.waves:
-        found = yield from sense_by_prony(sensing)
+    found = yield from _sense_located(sensing)
     sensing.join_known()
     if found is None and sensing.measured.size < enough:
         found = yield from sense_by_pursuit(sensing, min(enough, n / 2) if affordable else enough)
@@ -94,6 +92,15 @@ def sense(  # noqa: C901, PLR0911  (one decision after the other)
         return (yield from sense_axes(sensing))
     yield from sensing.more_signs(most - sensing.measured.size)
     return (yield from sense_filtered(sensing))
+
+
+def _sense_located(sensing: SensingRound) -> Steps[Slopes | None]:
+    """Find slopes by rows that the structure makes cheaper than signs, if there are any."""
+    if isinstance(sensing.structure, Connected):
+        return (yield from sense_by_growth(sensing, sensing.structure))
+    if sensing.structure.waves:
+        return (yield from sense_by_prony(sensing))
+    return None
 
 
 def _is_worthless(sensing: SensingRound) -> bool:

@@ -164,6 +164,11 @@ class Coordinates:
         order = np.argsort(-np.abs(recovery.slopes), kind="stable")
         return values, recovery.support[order]
 
+    def axis_slopes(self, z: Vector, gradient: Vector) -> Vector:
+        """Return the gradient in the units of z."""
+        del z
+        return gradient if self.unit is None else gradient * self.unit
+
     def active(self, z: Vector) -> Indices:
         """Return the coordinates that are not zero."""
         return np.flatnonzero(z)

@@ -155,6 +155,11 @@ class Simplex(Coordinates):
         promise = np.where(z[found] > 0, 0.0, self.promise(values[found]))
         return values, found[np.argsort(-promise, kind="stable")]
 
+    def axis_slopes(self, z: Vector, gradient: Vector) -> Vector:
+        """Return reduced costs: what is added to one weight is taken from all of them."""
+        weights = self.clip(z)
+        return np.asarray(self.total * (gradient - float(gradient @ weights)))
+
     def promise(self, slopes: Vector) -> Vector:
         """Return the slopes downhill: there is no way back from zero."""
         return np.maximum(-slopes, 0.0)
