@@ -64,7 +64,7 @@ def _path(fit: LeastSquaresResult) -> Section:
 
 
 def _alternatives(fit: LeastSquaresResult) -> Section:
-    title = "Other variables that explain the data"
+    title = "Other variables that explain the data as well"
     if not fit.alternatives:
         text = ("None that is expected to do so within the noise.",)
         return Section(anchor="alternatives", title=title, text=text)

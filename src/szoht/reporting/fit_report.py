@@ -140,7 +140,7 @@ def _path_table(fit: LeastSquaresResult) -> str:
 def _alternatives_table(fit: LeastSquaresResult) -> str:
     if not fit.alternatives:
         return ""
-    header = ("other variables that explain the data", "expected cost", "output that would tell")
+    header = ("other variables that explain it as well", "expected cost", "output that would tell")
     rows = [
         (", ".join(other.names), f"{other.cost:.4g}", _telling(other.output, other.difference))
         for other in fit.alternatives[:SHOWN_ALTERNATIVES]
