@@ -155,3 +155,22 @@ def test_a_string_is_split_into_arguments():
     program = Program(command="run 'two words' --in {input}")
     assert program.command == ("run", "two words", "--in", "{input}")
     assert json.dumps(program.command)
+
+
+def test_a_program_with_many_outputs():
+    code = "import json, sys; x = json.load(sys.stdin)['x']; print({'a': x[0], 'b': None})"
+    code = code.replace("print(", "print(json.dumps(").replace("})", "}))")
+    program = Program(command=[sys.executable, "-I", "-S", "-c", code], returns="outputs")
+    assert program(np.array([2.0]))["a"] == 2.0
+    assert np.isnan(program(np.array([2.0]))["b"])
+
+
+def test_returns_does_not_change_what_stores_of_old_know_programs_by():
+    assert repr(Program(command="true", returns="outputs")) == repr(Program(command="true"))
+
+
+def test_csv_is_for_outputs():
+    with pytest.raises(ParameterError, match="`output` must be 'json' or 'npy' for one value"):
+        Program(command="true", output="csv")
+    with pytest.raises(ParameterError, match="`returns` must be one of"):
+        Program(command="true", returns="numbers")

@@ -7,6 +7,7 @@ import typer
 from szoht import __version__
 from szoht.cli.ask import ask
 from szoht.cli.attack import attack
+from szoht.cli.calibrate import calibrate
 from szoht.cli.portfolio import portfolio
 from szoht.cli.report import report
 from szoht.cli.reproduce import reproduce
@@ -41,5 +42,18 @@ def options(
     """Sparse black-box optimization: minimize f(x) subject to ||x||_0 <= k."""
 
 
-for command in (solve, resume, runs, report, ask, tell, theory, portfolio, attack, reproduce):
+COMMANDS = (
+    solve,
+    calibrate,
+    resume,
+    runs,
+    report,
+    ask,
+    tell,
+    theory,
+    portfolio,
+    attack,
+    reproduce,
+)
+for command in COMMANDS:
     app.command()(command)

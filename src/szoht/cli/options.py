@@ -17,7 +17,7 @@ from rich.console import Console
 
 from szoht import algorithms
 from szoht.core.validation import check_integer
-from szoht.errors import ParameterError, SzohtError
+from szoht.errors import ParameterError, ProgramError, SzohtError
 from szoht.executors import Threads
 from szoht.reporting.text import printable
 from szoht.run.log import LOGGER
@@ -40,10 +40,12 @@ __all__ = [
     "RunName",
     "Seconds",
     "Seed",
+    "StoreFile",
     "StorePath",
     "Target",
     "Workers",
     "check_output",
+    "check_outputs",
     "cli_errors",
     "cwd_on_path",
     "echo",
@@ -54,6 +56,9 @@ __all__ = [
     "read_vector",
     "showing_progress",
 ]
+
+SHOWN_STDERR_LINES = 5
+"""How much of what a program says before it fails is shown."""
 
 MAX_DIM = 10**9
 """The initial point alone then takes 8 GB; use Python for larger problems."""
@@ -145,6 +150,9 @@ Known: TypeAlias = Annotated[
         "value, or a run store. The best may be the start, and the default method learns from all.",
     ),
 ]
+StoreFile: TypeAlias = Annotated[
+    Path | None, typer.Option("--store", help="Store the run in this file; see szoht resume.")
+]
 StorePath: TypeAlias = Annotated[Path, typer.Argument(help="File of the run store.")]
 RunName: TypeAlias = Annotated[
     str | None,
@@ -185,6 +193,9 @@ def cli_errors() -> Iterator[None]:
         known = error.filename is not None and error.strerror is not None
         message = f"{error.filename}: {error.strerror}." if known else str(error)
         raise typer.BadParameter(message) from error
+    except ProgramError as error:
+        told = "\n".join(map(printable, error.stderr.splitlines()[-SHOWN_STDERR_LINES:]))
+        raise typer.BadParameter(f"{error}\n{told}".strip()) from error
     except SzohtError as error:
         raise typer.BadParameter(str(error)) from error
     except MemoryError as error:
@@ -260,6 +271,13 @@ def executor_kwargs(workers: int | None, retries: int | None, *, program: bool) 
 def echo(text: str, *, err: bool = False) -> None:
     """Print text with control characters escaped."""
     typer.echo("\n".join(map(printable, text.split("\n"))), err=err)
+
+
+def check_outputs(**paths: Path | None) -> None:
+    """Raise unless all files that are given, by option, can be written."""
+    for option, path in paths.items():
+        if path is not None:
+            check_output(option, path)
 
 
 def check_output(option: str, path: Path, *, make_folder: bool = False) -> None:

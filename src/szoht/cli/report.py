@@ -10,6 +10,9 @@ import typer
 from szoht.cli import options
 from szoht.core.validation import check_real
 from szoht.errors import MissingExtraError, ParameterError, RunMismatchError
+from szoht.reporting.figures import save_figure
+from szoht.reporting.fit_figure import fit_figure
+from szoht.reporting.fit_report import changes_to_csv, residuals_to_csv
 from szoht.reporting.page import Page
 from szoht.reporting.run_page import run_page, snapshot_page
 from szoht.reporting.run_report import (
@@ -20,6 +23,7 @@ from szoht.reporting.run_report import (
 )
 from szoht.result import Result, Status
 from szoht.run.external import replay
+from szoht.run.least_squares_result import LeastSquaresResult, with_fit
 from szoht.store import RunSpec, RunSummary, Store
 
 __all__ = ["report"]
@@ -34,7 +38,11 @@ def report(
     run: options.RunName = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Write history.csv and, with matplotlib, history.png here."),
+        typer.Option(
+            "--out",
+            help="Write history.csv and, with matplotlib, history.png here; of a calibration "
+            "also changes.csv, residuals.csv and fit.png.",
+        ),
     ] = None,
     html: Annotated[
         Path | None,
@@ -69,7 +77,7 @@ def report(
                 told = _tell(file, name)
                 _write_page(told, html, watch)
         if out is not None and told.result is not None:
-            _write_history(told.result, out, name)
+            _write_files(told.result, out, name)
 
 
 class _Told(NamedTuple):
@@ -84,13 +92,15 @@ class _Told(NamedTuple):
 def _tell(file: Store, name: str) -> _Told:
     summary = file.summary(name)
     try:
-        result = replay(file, name).result
+        replayed = replay(file, name)
     except RunMismatchError as error:
         known = describe_snapshot(summary, file.snapshot(name), _readable_spec(file, name))
         text = f"{known}\n\n{error}"
         return _Told(summary, None, text, snapshot_page(summary, text))
+    result = replayed.result
     if result.status is Status.RUNNING:  # the replay has measured its own time
         result = replace(result, seconds=summary.seconds)
+    result = with_fit(replayed, result)
     faults = file.faults(name)
     page = run_page(summary, result, faults)
     return _Told(summary, result, describe_run(summary, result, faults), page)
@@ -105,16 +115,22 @@ def _write_page(told: _Told, path: Path, watch: float | None) -> None:
     part.replace(path)
 
 
-def _write_history(result: Result, out: Path, name: str) -> None:
+def _write_files(result: Result, out: Path, name: str) -> None:
     out.mkdir(parents=True, exist_ok=True)
+    fit: LeastSquaresResult | None = result.fit
     write_history(result, out / "history.csv")
     typer.echo(f"wrote {out / 'history.csv'}")
+    if fit is not None:
+        for path, text in (("changes.csv", changes_to_csv), ("residuals.csv", residuals_to_csv)):
+            (out / path).write_text(text(fit), encoding="utf-8")
+            typer.echo(f"wrote {out / path}")
     try:
         save_run_figure(result, out / "history.png", title=f"run {name}")
+        typer.echo(f"wrote {out / 'history.png'}")
+        if fit is not None:
+            typer.echo(f"wrote {save_figure(fit_figure(fit), out / 'fit.png')}")
     except MissingExtraError as error:
         typer.echo(str(error), err=True)
-    else:
-        typer.echo(f"wrote {out / 'history.png'}")
 
 
 def _readable_spec(file: Store, name: str) -> RunSpec | None:

@@ -15,8 +15,16 @@ import typer
 from szoht.cli.options import echo
 from szoht.core.changes import Change
 from szoht.result import Result, Status
+from szoht.run.least_squares_result import LeastSquaresResult
 
-__all__ = ["EXIT_INTERRUPTED", "changes_to_csv", "print_result", "result_to_json", "write_or_print"]
+__all__ = [
+    "EXIT_INTERRUPTED",
+    "changes_to_csv",
+    "exit_as",
+    "print_result",
+    "result_to_json",
+    "write_or_print",
+]
 
 EXIT_INTERRUPTED = 130
 """Exit status after Ctrl-C."""
@@ -39,10 +47,7 @@ def print_result(
     store: Path | None = None,
     function: str | None = None,
 ) -> None:
-    """Print a result, write it to the files given, and set the exit status.
-
-    After an interruption, say how to continue: with ``function`` if resuming needs it.
-    """
+    """Print a result, write it to the files given, and set the exit status."""
     echo(str(result))
     if result.variables is not None:
         echo(f"\n{result.changes}")
@@ -50,6 +55,16 @@ def print_result(
         write_or_print(changes, changes_to_csv(result))
     if output is not None:
         write_or_print(output, json.dumps(result_to_json(result), indent=2) + "\n")
+    exit_as(result, store, function)
+
+
+def exit_as(
+    result: Result | LeastSquaresResult, store: Path | None, function: str | None = None
+) -> None:
+    """Set the exit status.
+
+    After an interruption, say how to continue: with ``function`` if resuming needs it.
+    """
     if result.failure is not None:
         raise typer.Exit(code=1)
     if result.status is Status.INTERRUPTED:
@@ -57,7 +72,9 @@ def print_result(
         raise typer.Exit(code=EXIT_INTERRUPTED)
 
 
-def _after_interruption(result: Result, store: Path | None, function: str | None) -> str:
+def _after_interruption(
+    result: Result | LeastSquaresResult, store: Path | None, function: str | None
+) -> str:
     if store is None or result.run is None:
         return (
             f"Interrupted. Nothing was stored: all but the result above of {result.nfev:,} queries "

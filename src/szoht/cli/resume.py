@@ -5,8 +5,11 @@ from typing import Annotated
 
 import typer
 
+from szoht.algorithms.calibration import Calibration
 from szoht.cli import options
+from szoht.cli.fits import FigureFile, ResidualsFile, check_figure, print_fit
 from szoht.cli.results import print_result
+from szoht.errors import ParameterError
 from szoht.evaluation.programs import Program
 from szoht.run.resume import resume as resume_run
 from szoht.store import Store
@@ -32,21 +35,31 @@ def resume(
     retries: options.Retries = None,
     quiet: options.Quiet = False,
     output: options.Output = None,
+    changes: options.ChangesFile = None,
+    residuals: ResidualsFile = None,
+    figure: FigureFile = None,
 ) -> None:
     """Continue a stored run; --budget, --seconds and --target replace its limits.
 
-    If the run evaluates a program, that program is started again: resume only stores you trust.
+    --residuals and --figure are for calibrations. If the run evaluates a program, that program
+    is started again: resume only stores you trust.
     """
     with options.cli_errors():
-        if output is not None:
-            options.check_output("output", output)
+        options.check_outputs(output=output, changes=changes, residuals=residuals, figure=figure)
+        check_figure(figure)
         with (
             Store(store, create=False) as file,
             options.cwd_on_path(),
             options.showing_progress(quiet=quiet) as bar,
         ):
             name = file.find(run)
-            source = file.spec(name).source
+            spec = file.spec(name)
+            source = spec.source
+            has_fit = isinstance(spec.method, Calibration) and not spec.method.components
+            if (residuals or figure) and not has_fit:
+                raise ParameterError(
+                    f"`residuals` and `figure` need a calibration; {name} is none."
+                )
             if function is None and isinstance(source, Program):
                 options.echo(f"run {name}: {shlex.join(source.command)}", err=True)
             result = resume_run(
@@ -59,4 +72,15 @@ def resume(
                 **options.executor_kwargs(workers, retries, program=isinstance(source, Program)),
                 progress=bar,
             )
-        print_result(result, output, store=store, function=function)
+        if result.fit is None:
+            print_result(result, output, changes, store=store, function=function)
+        else:
+            print_fit(
+                result.fit,
+                output=output,
+                changes=changes,
+                residuals=residuals,
+                figure=figure,
+                store=store,
+                function=function,
+            )

@@ -1,16 +1,13 @@
 """``szoht solve``: minimize a Python function or the output of a program."""
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import typer
 
-from szoht.cli import options
+from szoht.cli import options, programs
 from szoht.cli import variables as stated
 from szoht.cli.constraints import ConstraintOption, parse_constraint
 from szoht.cli.results import print_result
-from szoht.errors import ParameterError
 from szoht.evaluation.oracle import OnError
 from szoht.evaluation.programs import Format, Program
 from szoht.run.minimize import minimize
@@ -20,30 +17,14 @@ __all__ = ["solve"]
 
 def solve(
     *,
-    function: Annotated[
-        str | None,
-        typer.Argument(help="package.module:function, importable from the current folder."),
-    ] = None,
-    command: Annotated[
-        str | None,
-        typer.Option(
-            "--command",
-            help="Program to run instead of a function. {input} is replaced by a file with x (else "
-            "x is on standard input), {output} by a file for the value (else it is printed).",
-        ),
-    ] = None,
-    input_format: Annotated[
-        str, typer.Option("--input-format", help="Format of x for the program: json or npy.")
-    ] = "json",
-    sparse: Annotated[
-        bool, typer.Option("--sparse", help="Pass only the non-zeros to the program, as JSON.")
-    ] = False,
+    function: programs.Function = None,
+    command: programs.Command = None,
+    input_format: programs.InputFormat = "json",
+    sparse: programs.SparseInput = False,
     output_format: Annotated[
         str, typer.Option("--output-format", help="Format of the program's value: json or npy.")
     ] = "json",
-    timeout: Annotated[
-        float | None, typer.Option("--timeout", help="Seconds after which the program is killed.")
-    ] = None,
+    timeout: programs.ProgramTimeout = None,
     dim: options.Dim = None,
     x0: options.InitialPoint = None,
     variables: stated.VariablesFile = None,
@@ -52,10 +33,7 @@ def solve(
     unit: stated.Unit = None,
     integer: stated.Integer = None,
     maximize: stated.Maximize = False,
-    named: Annotated[
-        bool,
-        typer.Option("--named", help="Pass x by the names of the variables, as a dict or object."),
-    ] = False,
+    named: programs.NamedInput = False,
     k: options.NonZeros = None,
     always: stated.AlwaysFree = None,
     constraint: ConstraintOption = None,
@@ -65,17 +43,12 @@ def solve(
     seconds: options.Seconds = None,
     target: options.Target = None,
     seed: options.Seed = None,
-    vectorized: Annotated[
-        bool,
-        typer.Option("--vectorized", help="The function takes an array of points, one per row."),
-    ] = False,
+    vectorized: programs.Vectorized = False,
     on_error: options.OnErrorChoice = None,
     workers: options.Workers = None,
     plan_width: options.PlanWidth = 1,
     retries: options.Retries = None,
-    store: Annotated[
-        Path | None, typer.Option("--store", help="Store the run in this file; see szoht resume.")
-    ] = None,
+    store: options.StoreFile = None,
     known: options.Known = None,
     quiet: options.Quiet = False,
     output: options.Output = None,
@@ -83,9 +56,7 @@ def solve(
 ) -> None:
     """Minimize a Python function or the output of a program under a sparsity constraint."""
     with options.cli_errors():
-        for name, path in (("output", output), ("changes", changes)):
-            if path is not None:
-                options.check_output(name, path)
+        options.check_outputs(output=output, changes=changes)
         problem = stated.Stated.parse(
             dim=dim,
             x0=x0,
@@ -105,7 +76,7 @@ def solve(
         )
         with options.showing_progress(quiet=quiet) as bar:
             result = minimize(
-                _objective(function, program or None),
+                programs.choose_function(function, program or None),
                 problem.start,
                 **problem.keywords,
                 maximize=maximize,
@@ -127,11 +98,3 @@ def solve(
                 known=known,
             )
         print_result(result, output, changes, store=store)
-
-
-def _objective(function: str | None, program: Program | None) -> Callable[..., Any]:
-    if program is not None and function is None:
-        return program
-    if function is not None and program is None:
-        return options.load_function(function)
-    raise ParameterError("exactly one of package.module:function and --command must be given.")

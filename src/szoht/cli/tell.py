@@ -25,7 +25,8 @@ def tell(
 ) -> None:
     """Submit values, one JSON object per line: {"id": ..., "value": ...}, in any order.
 
-    Repeated lines are ignored. A point that could not be evaluated has the value null, or an error
+    The outputs of a calibration are a list, or an object with their names. Repeated lines are
+    ignored. A point that could not be evaluated has the value null, or an error
     message: {"id": ..., "error": ...}.
     """
     with options.cli_errors(), Store(store, create=False) as file:
@@ -60,13 +61,19 @@ def _reply(line: str) -> Reply:
     if error is not None or value is None:
         return Reply(point, math.nan, str(error or "no value"))
     if isinstance(value, list):
-        return Reply(point, [math.nan if entry is None else _number(entry) for entry in value])
+        return Reply(point, [_output(entry) for entry in value])
+    if isinstance(value, dict):
+        return Reply(point, {name: _output(entry) for name, entry in value.items()})
     return Reply(point, _number(value))
+
+
+def _output(value: Any) -> float:
+    return math.nan if value is None else _number(value)
 
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ParameterError(f"`value` must be a number, a list of numbers, or null; got {value!r}")
+        raise ParameterError(f"`value` must be a number, several, or null; got {value!r}")
     return float(value)
 
 
@@ -78,6 +85,8 @@ def _print_summary(run: str, told: Told) -> bool:
         typer.echo(f"contradiction: {line}", err=True)
     for name in told.unknown:
         typer.echo(f"unknown point: {name}", err=True)
+    for line in told.rejected:
+        typer.echo(f"rejected: {line}", err=True)
     if told.result is not None:
-        typer.echo(str(told.result))
-    return bool(told.contradictions or told.unknown)
+        typer.echo(str(told.result if told.result.fit is None else told.result.fit))
+    return bool(told.contradictions or told.unknown or told.rejected)

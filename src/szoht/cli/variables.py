@@ -114,6 +114,14 @@ class Stated:
         }
         return cls(start=start, keywords=keywords)
 
+    def for_least_squares(self) -> dict[str, Any]:
+        """Return keyword arguments of `least_squares`, where changes are counted from the start."""
+        if self.keywords.get("reference") is not None:
+            raise ParameterError(
+                "`reference` cannot be given for a calibration: changes are counted from --x0."
+            )
+        return {name: value for name, value in self.keywords.items() if name != "reference"}
+
 
 def _bounds(text: str) -> Any:
     if Path(text).suffix == ".json":

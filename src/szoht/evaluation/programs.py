@@ -18,15 +18,17 @@ import numpy as np
 
 from szoht.core.validation import check_choice, check_real
 from szoht.errors import ParameterError, ParameterTypeError, ProgramError
+from szoht.evaluation.output_files import OutputFormat, Outputs, read_outputs
 from szoht.evaluation.program_folders import PID_FILE, TaskCancelled, is_cancelled, program_folder
 from szoht.types import Sample, Vector
 
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = ["Format", "Program", "as_json_point"]
+__all__ = ["Format", "Program", "Returns", "as_json_point"]
 
 Format: TypeAlias = Literal["json", "npy"]
+Returns: TypeAlias = Literal["value", "outputs"]
 
 STDERR_BYTES = 4096
 """How much of the end of a program's standard error is kept."""
@@ -57,11 +59,15 @@ class Program:
         NumPy's format.
     sparse : bool
         JSON with the non-zeros only: ``{"dim": d, "indices": [...], "values": [...]}``.
-    output : {"json", "npy"}
+    output : {"json", "npy", "csv"}
         The value is a number, or JSON with the number under "value": all of the output, or its
         last line. Or an array of one entry in NumPy's format.
     timeout : float, optional
         Seconds after which the program and whatever it started are killed, > 0.
+    returns : {"value", "outputs"}
+        "outputs" is for `least_squares`: a JSON list, or an object of numbers by name; an array;
+        or CSV, a number in each line, or a name and a number. null, NaN and an empty cell are
+        outputs that are missing.
 
     Examples
     --------
@@ -86,20 +92,24 @@ class Program:
     command: Sequence[str] | str
     input: Format = "json"
     sparse: bool = False
-    output: Format = "json"
+    output: OutputFormat = "json"
     timeout: float | None = field(default=None, repr=False)  # does not affect the value
+    returns: Returns = field(default="value", repr=False)  # 0.1 knew programs by their repr
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "command", _arguments(self.command))
         check_choice("input", self.input, get_args(Format))
-        check_choice("output", self.output, get_args(Format))
+        check_choice("output", self.output, get_args(OutputFormat))
+        check_choice("returns", self.returns, get_args(Returns))
+        if self.output == "csv" and self.returns == "value":
+            raise ParameterError("`output` must be 'json' or 'npy' for one value; got 'csv'.")
         if self.sparse and self.input != "json":
             raise ParameterError("`sparse` needs input='json'; got sparse=True with input='npy'.")
         if self.timeout is not None:
             check_real("timeout", self.timeout, low=0, open_low=True)
 
-    def __call__(self, x: Vector | dict[str, float], sample: Sample = None) -> float:
-        """Return the value that the program gives at ``x``."""
+    def __call__(self, x: Vector | dict[str, float], sample: Sample = None) -> float | Outputs:
+        """Return the value, or the outputs, that the program gives at ``x``."""
         if isinstance(x, dict) and (self.sparse or self.input == "npy"):
             raise ParameterError("numbers by name need input='json' and sparse=False.")
         if sample is not None and self.input == "npy":
@@ -108,7 +118,10 @@ class Program:
             source, answer = folder / f"x.{self.input}", folder / f"value.{self.output}"
             source.write_bytes(self._serialized(x, sample))
             self._run(folder, source, answer)
-            return self._read(answer if self._answers_in_file else folder / "stdout", folder)
+            written = answer if self._answers_in_file else folder / "stdout"
+            if self.returns == "outputs":
+                return self._outputs(written, folder)
+            return self._value(written, folder)
 
     @property
     def _answers_in_file(self) -> bool:
@@ -153,7 +166,20 @@ class Program:
                 f"the program ended with {_describe_exit(code)}", _tail(folder / "stderr")
             )
 
-    def _read(self, answer: Path, folder: Path) -> float:
+    def _outputs(self, answer: Path, folder: Path) -> Outputs:
+        try:
+            return read_outputs(answer, self.output)
+        except (OSError, ValueError, EOFError) as error:
+            reason = f"the program's answer is not {self.output.upper()} with outputs: "
+            if not answer.exists():
+                reason += "it wrote no file {output}"
+            elif self.output == "npy":
+                reason += str(error)
+            else:
+                reason += f"{error}; got {_tail(answer, 80)!r}"
+            raise ProgramError(reason, _tail(folder / "stderr")) from error
+
+    def _value(self, answer: Path, folder: Path) -> float:
         try:
             value = _npy(answer) if self.output == "npy" else _number(answer)
         except (OSError, ValueError, TypeError, KeyError, EOFError) as error:

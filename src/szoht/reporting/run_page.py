@@ -9,6 +9,7 @@ import numpy as np
 from szoht.errors import MissingExtraError
 from szoht.reporting.bars import change_bars
 from szoht.reporting.figures import inline_svg, subplots
+from szoht.reporting.fit_page import fit_sections
 from szoht.reporting.page import Badge, HtmlFigure, HtmlTable, Page, Section
 from szoht.reporting.run_report import run_figure
 from szoht.reporting.text import format_count, printable
@@ -22,7 +23,10 @@ SHOWN_REASONS = 20
 
 
 def run_page(summary: RunSummary, result: Result, faults: Sequence[Fault] = ()) -> Page:
-    """Return the page: result, trajectory, changes, what the solver did, faults, timings."""
+    """Return the page: result, trajectory, changes, what the solver did, faults, timings.
+
+    Of a calibration also the fit, its errors and residuals, and what else explains the data.
+    """
     return Page(
         title=f"Run {summary.name}",
         subtitle=printable(f"{summary.function or 'evaluated elsewhere'}, {summary.started}"),
@@ -30,6 +34,7 @@ def run_page(summary: RunSummary, result: Result, faults: Sequence[Fault] = ()) 
             _result(summary, result),
             _trajectory(result),
             _changes(result),
+            *(() if result.fit is None else fit_sections(result.fit)),
             _explanation(result),
             _faults(result, faults),
             _timings(result),
@@ -53,7 +58,7 @@ def _result(summary: RunSummary, result: Result) -> Section:
     error = f", standard error {result.fun_error:.2g}" if result.fun_error > 0 else ""
     rows = [
         ("status", Badge(summary.status, style)),
-        (f"value, {best}", f"{result.fun:.10g}{error}"),
+        (f"{'value' if result.fit is None else 'cost'}, {best}", f"{result.fun:.10g}{error}"),
         ("queries", result.nfev),
         ("iterations", result.nit),
         ("seconds", float(result.seconds)),
@@ -99,7 +104,7 @@ def _trajectory_figures(result: Result) -> tuple[HtmlFigure, ...]:
 
 
 def _changes(result: Result) -> Section:
-    changes = result.changes
+    changes = result.changes if result.fit is None else result.fit.changes
     if not len(changes):
         return Section(anchor="changes", title="Changes", text=("Nothing is changed.",))
     shown = changes[:SHOWN_BARS]

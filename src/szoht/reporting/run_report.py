@@ -10,6 +10,7 @@ import numpy as np
 
 from szoht.core.changes import describe_changes
 from szoht.reporting.figures import subplots
+from szoht.reporting.fit_report import describe_fit_tables
 from szoht.reporting.text import format_count
 from szoht.result import Result
 from szoht.store import Fault, RunSpec, RunSummary
@@ -30,10 +31,12 @@ def describe_run(summary: RunSummary, result: Result, faults: Sequence[Fault] = 
     rows = [
         f"run {summary.name}, started {summary.started}: {summary.status}",
         "",
-        str(result),
+        str(result if result.fit is None else result.fit),
         *(f"     {line}" for line in result.explain),
     ]
-    if result.variables is not None:
+    if result.fit is not None:
+        rows += ["", describe_fit_tables(result.fit)]
+    elif result.variables is not None:
         rows += ["", str(result.changes)]
     if faults:
         rows += ["", f"{format_count(len(faults), 'evaluation')} failed:"]

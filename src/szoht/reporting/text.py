@@ -1,6 +1,8 @@
-"""Text helpers: counts with their nouns, and strings that are safe to print."""
+"""Text helpers: counts with their nouns, tables, and strings that are safe to print."""
 
-__all__ = ["format_count", "printable"]
+from collections.abc import Sequence
+
+__all__ = ["format_count", "format_table", "printable"]
 
 
 def format_count(count: int, singular: str, plural: str = "") -> str:
@@ -10,6 +12,20 @@ def format_count(count: int, singular: str, plural: str = "") -> str:
     ('1 iteration', '0 queries')
     """
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+
+
+def format_table(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of cells as lines with aligned columns.
+
+    >>> print(format_table([("name", "value"), ("a", "1")]))
+    name  value
+    a     1
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
 
 
 def printable(text: str) -> str:

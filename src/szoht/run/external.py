@@ -8,13 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from szoht.algorithms.calibration import Calibration
 from szoht.core.query import Answer, Plan
 from szoht.core.sparse_vector import as_point
-from szoht.errors import ParameterError, RunMismatchError, SzohtError
+from szoht.errors import EvaluationError, ParameterError, RunMismatchError, SzohtError
 from szoht.evaluation.chunks import Chunk, ChunkValues, first_point_indices, merge
 from szoht.result import Result, Status
 from szoht.run.ask_tell import AskTell
+from szoht.run.least_squares_result import with_fit
 from szoht.run.loop import loop
+from szoht.run.outputs import OutputForm
 from szoht.run.problem import Start
 from szoht.run.resume import rebuild
 from szoht.run.view import View
@@ -72,10 +75,13 @@ class Point(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The value of a point, or its outputs; NaN, with the reason, if it could not be evaluated."""
+    """The value of a point, or its outputs; NaN, with the reason, if it could not be evaluated.
+
+    Outputs may have names in a run that knows them.
+    """
 
     id: PointId
-    value: float | Sequence[float]
+    value: float | Sequence[float] | Mapping[str, float]
     error: str = ""
 
     @property
@@ -91,7 +97,10 @@ class Reply(NamedTuple):
 
 @dataclass
 class Told:
-    """How many replies were new, known already, or contradicted what is known."""
+    """How many replies were new, known already, or contradicted what is known.
+
+    ``rejected`` says which do not have the outputs of the run, and so were not taken.
+    """
 
     new: int = 0
     repeated: int = 0
@@ -99,6 +108,7 @@ class Told:
     contradictions: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     result: Result | None = None
+    rejected: list[str] = field(default_factory=list)
 
 
 class _Pending(Exception):  # noqa: N818  (control flow)
@@ -276,14 +286,37 @@ def answer(store: Store, run: str, replies: Iterable[Reply]) -> Told:
     told = Told()
     with store.lock(run, wait=LOCK_WAIT_SECONDS) as stored:
         rebuilt = _rebuild(stored)
-        external = _ExternalOracle(stored, rebuilt, replies, told)
+        external = _ExternalOracle(stored, rebuilt, _in_form(replies, rebuilt, told), told)
         oracle = ReplayOracle(external, stored, rebuilt, on_replayed=external.compare)
         _drive(rebuilt, oracle, stored)
         external.count_unknown()
         if rebuilt.done:
-            told.result = rebuilt.result
+            told.result = with_fit(rebuilt, rebuilt.result)
         oracle.close(otherwise=Status.RUNNING)
     return told
+
+
+def _in_form(replies: Iterable[Reply], run: AskTell, told: Told) -> list[Reply]:
+    """Return replies with outputs in the order of the run; reject those with others."""
+    algorithm = run.algorithm
+    form = None
+    if isinstance(algorithm, Calibration) and algorithm.n_outputs is not None:
+        form = OutputForm.stored(algorithm)
+    taken = []
+    for reply in replies:
+        try:
+            taken.append(reply if reply.error else _with_row(reply, form))
+        except EvaluationError as error:
+            told.rejected.append(f"{reply.id}: {error}")
+    return taken
+
+
+def _with_row(reply: Reply, form: OutputForm | None) -> Reply:
+    if form is not None:
+        return reply._replace(value=form.row(reply.value).tolist())
+    if isinstance(reply.value, Mapping):
+        raise EvaluationError("outputs by name need a run of `least_squares` that knows its names")
+    return reply
 
 
 def _replay(stored: StoredRun) -> tuple[AskTell, _Pending | None]:

@@ -1,7 +1,7 @@
 """What comes out of `least_squares`: the answer, its errors, and what else explains the data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ __all__ = [
     "OutputResidual",
     "as_least_squares",
     "check_level",
+    "with_fit",
 ]
 
 ILL_CONDITIONED = 1e4
@@ -211,6 +212,14 @@ def as_least_squares(run: AskTell, result: Result, *, level: float = 0.95) -> Le
         run=result.run,
         **known,
     )
+
+
+def with_fit(run: AskTell, result: Result) -> Result:
+    """Return the result of a run, of one of `least_squares` with what that returns as ``fit``."""
+    algorithm = run.algorithm
+    if not isinstance(algorithm, Calibration) or algorithm.components:
+        return result
+    return replace(result, fit=as_least_squares(run, result))
 
 
 def _empty() -> dict[str, Any]:

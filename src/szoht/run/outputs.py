@@ -49,14 +49,18 @@ class OutputForm:
             row = _row(answer if named is None else list(named.values()))
             if row.size != self.n_outputs:
                 raise EvaluationError(
-                    f"`fun` must return {self.n_outputs} outputs at every point; got {row.size}"
+                    f"`fun` must return {self.n_outputs} outputs at every point; got {row.size}. "
+                    "So many has `observed`, or without it the first answer"
                 )
             return row
         lost = [name for name in self.names if name not in named]
         added = [name for name in named if name not in self.names]
         if lost or added:
             what = f"lacks {_listed(lost)}" if lost else f"has {_listed(added)} besides"
-            raise EvaluationError(f"`fun` must return the same outputs at every point; one {what}")
+            raise EvaluationError(
+                f"`fun` must return the same outputs at every point; one {what}. Their names are "
+                "those of `observed`, or without it of the first answer"
+            )
         return _row([named[name] for name in self.names])
 
     def label(self, i: int) -> str:

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
-from dataclasses import replace
 from typing import Any
 
 from szoht.algorithms.calibration import Calibration
@@ -18,7 +17,7 @@ from szoht.result import Result
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.config import RunConfig
-from szoht.run.least_squares_result import as_least_squares
+from szoht.run.least_squares_result import with_fit
 from szoht.run.loop import drive, evaluating
 from szoht.run.mapped import map_objective
 from szoht.run.outputs import OutputForm, with_outputs
@@ -142,9 +141,7 @@ def resume(
         oracle = Oracle(objective=objective, on_error=rebuilt.on_error, chunk_size=spec.chunk_size)
         with evaluating(rebuilt, oracle, workers_config, displays) as ready:
             result = drive(rebuilt, ready, stored)
-        if isinstance(rebuilt.algorithm, Calibration) and not rebuilt.algorithm.components:
-            return replace(result, fit=as_least_squares(rebuilt, result))
-        return result
+        return with_fit(rebuilt, result)
 
 
 def _check_limits(limits: Mapping[str, float | None], stored: StoredRun) -> None:
