@@ -29,7 +29,7 @@ from szoht.operators import Operator
 from szoht.samplers import Full, Minibatch, Seeds
 from szoht.types import Vector
 
-__all__ = ["METHODS", "REVISIONS", "build", "revision"]
+__all__ = ["METHODS", "REVISIONS", "build", "check_options", "revision"]
 
 METHODS: dict[str, Callable[..., Algorithm]] = {
     "ada_zoro": ada_zoro,
@@ -144,11 +144,16 @@ def _plan_width(method: str, accepted: Collection[str], plan_width: int) -> dict
     return {}
 
 
+def check_options(options: Mapping[str, Any] | None) -> None:
+    """Raise unless options are a dict or None."""
+    if options is not None and not isinstance(options, Mapping):
+        raise ParameterTypeError(f"`options` must be a dict; got options={options!r}.")
+
+
 def _checked(
     method: str, accepted: Iterable[str], options: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    if options is not None and not isinstance(options, Mapping):
-        raise ParameterTypeError(f"`options` must be a dict; got options={options!r}.")
+    check_options(options)
     allowed = [name for name in accepted if name not in FILLED_IN]
     for name in options or {}:
         if name not in allowed:

@@ -8,6 +8,7 @@ import numpy as np
 
 from szoht.algorithms import build
 from szoht.algorithms.defaults import pick_operator
+from szoht.algorithms.registry import check_options
 from szoht.core.algorithm import Algorithm, Measured
 from szoht.core.operator import Operator
 from szoht.core.random import as_seed
@@ -96,6 +97,7 @@ class RunConfig:
         plan_width: int = 1,
     ) -> Self:
         """Return the configuration that the arguments of `minimize` describe."""
+        check_options(options)
         if isinstance(k, str):
             options = by_criterion(k, options, constraint, method=method, n_samples=n_samples)
             k = None

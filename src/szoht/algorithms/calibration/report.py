@@ -135,7 +135,9 @@ class FitReport:
         if not np.array_equal(np.flatnonzero(search.center), self.support):
             return ()  # the posterior is that of another support
         model = search.model(damping=0.0, optimistic=True)
-        limit = search.misfit + self.variance * chi_square_quantile(
+        # a fit that is poor for another reason than noise makes no other support as good
+        variance = 1.0 if self.has_sigma else self.variance
+        limit = search.misfit + variance * chi_square_quantile(
             max(self.support.size, 1), self.level
         )
         found = []

@@ -35,7 +35,7 @@ from szoht.estimators.sensing import RowSlice
 __all__ = ["sense"]
 
 
-def sense(  # noqa: C901, PLR0911, PLR0912  (one decision after the other)
+def sense(  # noqa: C901, PLR0911  (one decision after the other)
     context: SearchContext,
     point: EvaluatedPoint,
     noise: NoiseModel,
