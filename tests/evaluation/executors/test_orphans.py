@@ -183,7 +183,10 @@ def test_interrupts(executor, case):
         process.send(signal.SIGINT)
         assert process.wait() == 0, case.log.read_text()
         case.assert_nothing_is_left()
-    assert case.log.read_text() == "INTERRUPTED\n"
+    said = case.log.read_text()
+    if executor == "forked pool" and "Bad file descriptor" in said:
+        said = said.partition("Exception ignored in: <module 'threading'")[0]  # of CPython's pool
+    assert said == "INTERRUPTED\n"
 
 
 # no handler is installed for SIGTERM and SIGHUP, so that they end a process as SIGKILL does
