@@ -113,6 +113,10 @@ class CalibrationPolicy:
     """A move is worth a simulation if it is expected to reach this share of the misfit."""
     contradictions: int = 2
     """Moves in a row that disappoint before the Jacobian is probed again."""
+    lost_deviations: float = 2.0
+    """With sigma given, a lost output counts as at least so many of its standard deviations."""
+    shortenings: int = 4
+    """Times that a move is halved while outputs are lost."""
 
     # when nothing is promised
     optimistic_damping: float = 0.001

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from szoht.algorithms.calibration.quantiles import chi_square_quantile, student_quantile
-from szoht.algorithms.calibration.residuals import loss_weights
+from szoht.algorithms.calibration.residuals import cost, loss_weights
 from szoht.algorithms.calibration.search import CalibrationSearch, Visit
 from szoht.types import Indices, Vector
 
@@ -89,9 +89,10 @@ class FitReport:
     @cached_property
     def variance(self) -> float:
         """The variance of one residual: one if sigma is right, more if the misfit says so."""
-        found = 2 * self.search.cost_of(self.residuals) / self.freedom
+        search, present = self.search, self.residuals[np.isfinite(self.residuals)]
+        found = 2 * cost(present, search.loss, search.f_scale) / self.freedom
         least = 1.0 if self.has_sigma else 0.0
-        return max(found, self.search.noise**2, least)
+        return max(found, search.noise**2, least)
 
     @cached_property
     def covariance(self) -> Vector:
