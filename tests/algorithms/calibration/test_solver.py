@@ -169,6 +169,24 @@ def test_where_most_simulations_fail_the_run_says_so():
     assert not result.x.any()
 
 
+@pytest.mark.parametrize("after", [5, 25, 45])
+def test_outputs_that_change_for_good_end_the_run(after):
+    simulator = Simulator(noise=0.01)
+
+    def fun(x):
+        outputs = simulator(x)
+        prefix = "a" if len(simulator.calls) <= after else "b"
+        return {f"{prefix}{i}": value for i, value in enumerate(outputs)}
+
+    observed = {f"a{i}": value + 5.0 for i, value in enumerate(simulator.observed)}
+    result = solve(simulator, fun=fun, observed=observed, max_queries=340, on_error="skip")
+    assert result.status is Status.MOSTLY_FAILED
+    assert not result.success
+    assert result.nfev <= after + 40
+    assert result.explain[-1].endswith("simulations failed: the search ends.")
+    assert np.isfinite(result.cost)
+
+
 def test_outputs_that_never_change_are_an_error():
     result = least_squares(lambda x: np.ones(4), np.zeros(10), k=2, rng=0, max_queries=60)
     assert result.status is Status.FAILED

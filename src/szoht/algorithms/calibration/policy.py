@@ -130,6 +130,9 @@ class CalibrationPolicy:
     """Probes of all variables at the current point, or 2 k if that is more."""
     stalled_rounds: int = 1
     """Rounds of probing and excursions without a gain before the search ends or restarts."""
+    most_failed: int = 20
+    failed_plans: int = 3
+    """The search ends after so many failures in a row, in at least so many plans."""
     restarts: int = 3
     """Restarts from the start, by way of other supports."""
     path_moves: int = 4

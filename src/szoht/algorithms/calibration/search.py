@@ -24,7 +24,11 @@ from szoht.core.query import Plan
 from szoht.core.random import Purpose
 from szoht.types import Mask, Vector
 
-__all__ = ["CalibrationSearch", "SavedCenter", "Visit", "Weighting"]
+__all__ = ["CalibrationSearch", "FailuresInRowError", "SavedCenter", "Visit", "Weighting"]
+
+
+class FailuresInRowError(Exception):
+    """So many simulations failed one after the other that the search ends, at any stage."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,8 @@ class CalibrationSearch:
     budget: int | None = None
     spent: int = 0
     failures: int = 0
+    failed_in_row: int = 0
+    failed_plans: int = 0
     center: Vector = field(default_factory=lambda: np.empty(0))
     center_residuals: Vector = field(default_factory=lambda: np.empty(0))
     center_variance: float = 0.0
@@ -185,12 +191,28 @@ class CalibrationSearch:
         ]
         if self.residuals.components and self.posterior is not None:
             found = [self._signed(point, row) for point, row in zip(points, found, strict=True)]
-        self.failures += sum(not np.isfinite(row).any() for row in found)
+        self._count_failures([not np.isfinite(row).any() for row in found])
         if not self.start_residuals.size:
             self.begin_at(points[0], found[0])
         for point, row in zip(points, found, strict=True):
             self._note(point, row)
         return found
+
+    def _count_failures(self, failed: list[bool]) -> None:
+        """Count failures; end the search after many in a row.
+
+        One plan is not enough: its points may be too long probes, and shorter ones bearable.
+        """
+        self.failures += sum(failed)
+        if not all(failed):
+            self.failed_in_row = self.failed_plans = 0
+            return
+        self.failed_in_row += len(failed)
+        self.failed_plans += 1
+        policy = self.policy
+        if self.failed_in_row >= policy.most_failed and self.failed_plans >= policy.failed_plans:
+            self.explain(f"the last {self.failed_in_row} simulations failed: the search ends.")
+            raise FailuresInRowError
 
     def _signed(self, point: Vector, residuals: Vector) -> Vector:
         """Return square roots with the signs that are expected: a component has none."""
