@@ -123,6 +123,16 @@ def test_an_output_is_not_lost_for_gain(sigma):
     np.testing.assert_allclose(result.x[:2], 0.5, atol=0.02)
 
 
+def test_integers_where_an_output_is_lost():
+    def fun(x):
+        return np.array([3.0 - x[0] if x[0] < 3 else np.nan, 2 - x[1], 0.1 * x[2], 2 - x[0] + x[1]])
+
+    options = {"bounds": (-6, 6), "integer": True, "rng": 0, "max_queries": 60}
+    result = least_squares(fun, np.zeros(6), k=2, **options)
+    assert any("outputs were lost" in line for line in result.explain)
+    assert result.x[:2].tolist() == [2, 1], "the best of all points that have the output"
+
+
 def test_an_output_is_lost_where_the_others_are_worth_it():
     simulator = Simulator(seed=1, m=20)
     first = simulator.support[0]

@@ -157,9 +157,10 @@ def _within_reach(search: CalibrationSearch, point: Vector) -> Steps[tuple[Vecto
     for other in _nearer(search, point, residuals):
         if not search.loses_outputs(tried[-1][1]):
             break
-        search.explain("outputs were lost: a nearer point.")
         (residuals,) = yield from search.simulate([other])
         tried.append((other, residuals))
+    if len(tried) > 1:
+        search.explain(f"outputs were lost: {len(tried) - 1} nearer points were tried.")
     return min(tried, key=lambda one: search.misfit_of(one[1]))
 
 
