@@ -15,7 +15,6 @@ from szoht import problems
 from szoht.operators import Operator
 from szoht.problems.structured import StructureName
 
-DIRECTIONS = 100
 PANELS: dict[StructureName, tuple[str, int]] = {
     "groups": ("3 of 100 groups", 30),
     "tree": ("50 nodes of a binary tree", 50),
@@ -29,14 +28,12 @@ PANELS: dict[StructureName, tuple[str, int]] = {
 
 
 def solve(problem: problems.Problem, constraint: Operator, budget: int) -> szoht.Result:
-    """Return what SZOHT finds within a budget."""
+    """Return what the default solver finds within a budget."""
     target = 1e-3 * problem.objective.value(problem.x0, None)
     result = szoht.minimize(
         problem.objective,
         problem.x0,
         constraint=constraint,
-        method="szoht",
-        options={"q": DIRECTIONS},
         max_queries=budget,
         target=target,
         rng=0,

@@ -7,8 +7,8 @@ import pytest
 
 from szoht import Status, errors, minimize
 from szoht.core.algorithm import Measured
+from szoht.core.clock import Clock
 from szoht.result import Counts, Progress
-from szoht.run import ask_tell as ask_tell_module
 from szoht.stopping import AnyOf, Iterations, Queries, Seconds, Stalled, Target, join_limits
 
 
@@ -71,7 +71,7 @@ def test_stalled():
 def test_seconds_without_waiting(monkeypatch):
     """A clock that ticks once per look: the limit is reached without any real time passing."""
     ticks = itertools.count()
-    monkeypatch.setattr(ask_tell_module.Clock, "seconds", property(lambda _: float(next(ticks))))
+    monkeypatch.setattr(Clock, "seconds", property(lambda _: float(next(ticks))))
     result = run(max_seconds=40.0)
     assert result.status is Status.SECONDS
     assert not result.success

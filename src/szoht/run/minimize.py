@@ -139,7 +139,8 @@ def minimize(
     gradient, jac : callable, or True
         ``gradient(x) -> (d,)``; True says that ``fun`` returns ``(value, gradient)``. The default
         method then takes slopes from gradients, after it has compared one with differences. ``jac``
-        is SciPy's name for it. ``result.njev`` counts gradients.
+        is SciPy's name for it. ``result.njev`` counts gradients. Gradients that come with an
+        `Objective`, as with the problems of the library, serve first-order methods only.
     along : callable
         ``along(x, indices, offsets) -> (m,)``, for functions that know how to answer at x plus
         sparse offsets; see `as_objective`.
@@ -281,7 +282,7 @@ def minimize(
         rng=rng,
         n_samples=objective.n_samples,
         stochastic=objective.stochastic,
-        has_gradient=objective.gradient is not None,
+        has_gradient=gradient is not None or jac is not None,
         on_error=on_error,
         known=known,
         plan_width=plan_width,

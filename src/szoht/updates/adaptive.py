@@ -63,7 +63,8 @@ class Adaptive:
         if not callable(getattr(self.operator, "weighted_prox", None)):
             raise CapabilityError(
                 f"Adaptive needs an operator with `weighted_prox`, and {self.operator!r} has none; "
-                "Sparse, SparseBox, GroupSparse, Box, SoftThreshold and Identity do."
+                "Sparse, SparseBox, GroupSparse, TreeSparse, GraphSparse, Semicontinuous, Box, "
+                "SoftThreshold and Identity do."
             )
 
     def init(self, x: Vector) -> Moments:
