@@ -57,7 +57,7 @@ class Status(enum.Enum):
     )
     MOSTLY_FAILED = (
         15,
-        "More than half of the points could not be evaluated.",
+        "More than half of the points, or many in a row, could not be evaluated.",
         "Give bounds that keep the points where the function is defined.",
     )
     UNBOUNDED = (

@@ -33,7 +33,7 @@ class Ending(enum.Enum):
     CONVERGED = "evidence of a minimum"
     NO_PROGRESS = "the start was not improved beyond the noise"
     EXHAUSTED = "every move was tried and patience is used up, without evidence of a minimum"
-    MOSTLY_FAILED = "more than half of the points could not be evaluated"
+    MOSTLY_FAILED = "more than half of the points, or many in a row, could not be evaluated"
     UNBOUNDED = "values fall without end"
 
 

@@ -88,8 +88,8 @@ def least_squares(
     ----------
     fun : callable
         ``fun(x)`` returns an array of shape (m,), or numbers by name as a dict or pandas Series;
-        always the same outputs. Outputs that are NaN are missing: they count as they were at the
-        start, so that nothing is gained by losing them.
+        always the same outputs. Outputs that are NaN are missing: those that the start has count
+        more than they did there, so that nothing is gained by losing them.
     x0 : Variables, or array of shape (d,)
         The nominal values, from which changes are counted, and where the run begins.
     k : int, "bic" or "chi2"

@@ -91,11 +91,12 @@ class LeastSquaresResult:
         interval for each, of probability ``level``. They hold if these variables are the right
         ones. Without ``sigma``, the variance of a residual is taken from the misfit.
     alternatives
-        Other supports that explain the data within the noise, and the output that would decide.
+        Other supports that explain the data as well as the answer does, within the noise, and
+        the output that would decide.
     residual_table
         Each output with its observed value, sigma and residual.
     warnings
-        What the data do not identify, in words.
+        What the data do not identify, and whether the fit is poor, in words.
     path
         With ``k="bic"`` or "chi2": the best answer for each k, with ``k``, ``x`` and ``fun``, its
         cost.
@@ -338,7 +339,12 @@ def _warnings(
         )
     if report.others:
         told.append(
-            f"{len(report.others)} other supports explain the data within the noise; see "
-            "`alternatives`."
+            f"other supports that explain the data as well as the answer does, within the noise: "
+            f"{len(report.others)}; see `alternatives`."
+        )
+    if report.is_poor:
+        told.append(
+            "the misfit is more than `sigma` explains: the function cannot fit the data by these "
+            "changes, or `sigma` is too small; try a larger `k` or a robust `loss`."
         )
     return told

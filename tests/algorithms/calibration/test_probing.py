@@ -81,6 +81,16 @@ def test_a_share_of_the_variables_takes_part():
     assert 5 < np.mean(moved) < 15
 
 
+def test_shorter_steps_of_integers_are_whole():
+    grid = np.where(np.arange(D) < 10, 1 / 12, 0.0)
+    subject = domain(0.0, 1.0, grid)
+    step = subject.toward_zero(np.linspace(-1, 1, D))
+    whole = subject.unit * step * 12
+    np.testing.assert_allclose(whole[:10], np.rint(whole[:10]))
+    assert (np.abs(step) <= np.abs(np.linspace(-1, 1, D)) + 1e-12).all()
+    np.testing.assert_array_equal(step[10:], np.linspace(-1, 1, D)[10:])
+
+
 def test_steps_turn_back_at_bounds():
     subject = domain(0.0, 1.0)
     step = subject.within(subject.high, np.full(D, 0.1))

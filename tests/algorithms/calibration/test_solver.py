@@ -8,10 +8,10 @@ from algorithms.calibration.problems import Simulator
 from szoht import Status, Variables, least_squares
 
 
-def solve(simulator, x0=None, **options):
+def solve(simulator, x0=None, fun=None, **options):
     start = np.zeros(simulator.truth.size) if x0 is None else x0
     options = {"k": 3, "observed": simulator.observed, "rng": 0, "max_queries": 150} | options
-    return least_squares(simulator, start, **options)
+    return least_squares(fun or simulator, start, **options)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -111,14 +111,41 @@ def test_outputs_that_are_missing_in_part():
     assert np.isnan(result.fun[3])
 
 
-def test_an_output_is_not_lost_for_gain():
-    """An output that vanishes counts as at the start, not as if it were perfect."""
+@pytest.mark.parametrize("sigma", [None, 0.1])
+def test_an_output_is_not_lost_for_gain(sigma):
+    """The best of all points that have the output, up to its edge, is x = (0.5, 0.5)."""
 
     def fun(x):
         return np.array([1.0 - x[0] if x[0] < 0.5 else np.nan, 0.5 - x[1], 0.1 * x[2]])
 
-    result = least_squares(fun, np.zeros(6), k=2, rng=0, max_queries=60)
-    assert result.cost >= 0.125, "the best of all points that have the output"
+    result = least_squares(fun, np.zeros(6), k=2, sigma=sigma, rng=0, max_queries=60)
+    assert np.isfinite(result.fun).all()
+    np.testing.assert_allclose(result.x[:2], 0.5, atol=0.02)
+
+
+def test_integers_where_an_output_is_lost():
+    def fun(x):
+        return np.array([3.0 - x[0] if x[0] < 3 else np.nan, 2 - x[1], 0.1 * x[2], 2 - x[0] + x[1]])
+
+    options = {"bounds": (-6, 6), "integer": True, "rng": 0, "max_queries": 60}
+    result = least_squares(fun, np.zeros(6), k=2, **options)
+    assert any("outputs were lost" in line for line in result.explain)
+    assert result.x[:2].tolist() == [2, 1], "the best of all points that have the output"
+
+
+def test_an_output_is_lost_where_the_others_are_worth_it():
+    simulator = Simulator(seed=1, m=20)
+    first = simulator.support[0]
+
+    def partly(x):
+        outputs = simulator(x)
+        if abs(x[first]) > 0.6 * abs(simulator.truth[first]):
+            outputs[0] = np.nan
+        return outputs
+
+    result = solve(simulator, fun=partly)
+    np.testing.assert_allclose(result.x, simulator.truth, atol=1e-3)
+    assert np.flatnonzero(np.isnan(result.fun)).tolist() == [0]
 
 
 def test_simulations_may_fail():
@@ -150,6 +177,24 @@ def test_where_most_simulations_fail_the_run_says_so():
     assert result.status is Status.MOSTLY_FAILED
     assert not result.success
     assert not result.x.any()
+
+
+@pytest.mark.parametrize("after", [5, 25, 45])
+def test_outputs_that_change_for_good_end_the_run(after):
+    simulator = Simulator(noise=0.01)
+
+    def fun(x):
+        outputs = simulator(x)
+        prefix = "a" if len(simulator.calls) <= after else "b"
+        return {f"{prefix}{i}": value for i, value in enumerate(outputs)}
+
+    observed = {f"a{i}": value + 5.0 for i, value in enumerate(simulator.observed)}
+    result = solve(simulator, fun=fun, observed=observed, max_queries=340, on_error="skip")
+    assert result.status is Status.MOSTLY_FAILED
+    assert not result.success
+    assert result.nfev <= after + 40
+    assert result.explain[-1].endswith("simulations failed: the search ends.")
+    assert np.isfinite(result.cost)
 
 
 def test_outputs_that_never_change_are_an_error():

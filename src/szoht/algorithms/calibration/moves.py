@@ -1,6 +1,7 @@
 """After sensing: choose a support, move, learn, probe again where predictions failed, end."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -122,7 +123,10 @@ def _move(
         state.refined = True
         state.contradictions += 1
         return False
-    (residuals,) = yield from search.simulate([point])
+    wanted = point
+    point, residuals = yield from _within_reach(search, wanted)
+    if point is not wanted:
+        search.damping *= policy.damping_factor
     misfit = search.misfit_of(residuals)
     bias = search.noise_misfit - search.m * search.center_variance
     ratio = (before - misfit + bias) / max(before - candidate.misfit, 1e-300)
@@ -144,6 +148,41 @@ def _move(
         state.tabu.add(candidate.support)
     state.contradictions += 1
     return False
+
+
+def _within_reach(search: CalibrationSearch, point: Vector) -> Steps[tuple[Vector, Vector]]:
+    """Simulate a point, and nearer ones while outputs are lost; return the best of them."""
+    (residuals,) = yield from search.simulate([point])
+    tried = [(point, residuals)]
+    for other in _nearer(search, point, residuals):
+        if not search.loses_outputs(tried[-1][1]):
+            break
+        (residuals,) = yield from search.simulate([other])
+        tried.append((other, residuals))
+    if len(tried) > 1:
+        search.explain(f"outputs were lost: {len(tried) - 1} nearer points were tried.")
+    return min(tried, key=lambda one: search.misfit_of(one[1]))
+
+
+def _nearer(search: CalibrationSearch, point: Vector, residuals: Vector) -> Iterator[Vector]:
+    """Yield points nearer to the center on the same support.
+
+    First shorter steps; then the whole one without the variable to which the lost outputs respond
+    most, as the others may not be to blame.
+    """
+    shorter = point
+    for _ in range(search.policy.shortenings):
+        before, shorter = shorter, search.halfway(shorter)
+        if np.array_equal(shorter, before):
+            break
+        yield shorter
+    known, lost = search.known, ~np.isfinite(residuals)
+    step = (point - search.center)[known.columns]
+    suspect = known.columns[np.argmax((known.mean[lost] ** 2).sum(axis=0) * step**2)]
+    without = point.copy()
+    without[suspect] = search.center[suspect]
+    if not np.array_equal(without, search.center):
+        yield without
 
 
 def _stall(

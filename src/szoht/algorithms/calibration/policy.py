@@ -113,6 +113,10 @@ class CalibrationPolicy:
     """A move is worth a simulation if it is expected to reach this share of the misfit."""
     contradictions: int = 2
     """Moves in a row that disappoint before the Jacobian is probed again."""
+    lost_deviations: float = 2.0
+    """With sigma given, a lost output counts as at least so many of its standard deviations."""
+    shortenings: int = 4
+    """Times that a move is halved while outputs are lost."""
 
     # when nothing is promised
     optimistic_damping: float = 0.001
@@ -126,6 +130,9 @@ class CalibrationPolicy:
     """Probes of all variables at the current point, or 2 k if that is more."""
     stalled_rounds: int = 1
     """Rounds of probing and excursions without a gain before the search ends or restarts."""
+    most_failed: int = 20
+    failed_plans: int = 3
+    """The search ends after so many failures in a row, in at least so many plans."""
     restarts: int = 3
     """Restarts from the start, by way of other supports."""
     path_moves: int = 4

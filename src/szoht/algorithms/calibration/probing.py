@@ -106,6 +106,11 @@ class Domain:
         grid = np.where(self.grid > 0, self.grid, 1.0)
         return np.floor(size / grid * (1 + 1e-12)) * grid
 
+    def toward_zero(self, step: Vector) -> Vector:
+        """Return a step with what has a grid shortened to whole steps of it."""
+        whole = np.sign(step) * self.whole_within(np.abs(step))
+        return np.where(self.grid > 0, whole, step)
+
     def changed(self, t: Vector) -> Indices:
         """Return which variables a point changes."""
         return np.flatnonzero(t)

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from szoht.algorithms.calibration.quantiles import chi_square_quantile, student_quantile
-from szoht.algorithms.calibration.residuals import loss_weights
+from szoht.algorithms.calibration.residuals import cost, loss_weights
 from szoht.algorithms.calibration.search import CalibrationSearch, Visit
 from szoht.types import Indices, Vector
 
@@ -16,6 +16,10 @@ __all__ = ["FitReport", "OtherSupport", "describe_fit"]
 ALTERNATIVES_SEARCHED = 60
 ALTERNATIVES_LISTED = 10
 NEAR_ZERO = 1e-300
+UNDETERMINED = 1e-12
+"""Relative to the largest possible: a smaller eigenvalue of the normal matrix is rounding."""
+POOR_FIT = 0.999
+"""Errors of the measurements exceed this quantile of chi-square by chance hardly ever."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -89,17 +93,30 @@ class FitReport:
     @cached_property
     def variance(self) -> float:
         """The variance of one residual: one if sigma is right, more if the misfit says so."""
-        found = 2 * self.search.cost_of(self.residuals) / self.freedom
+        search, present = self.search, self.residuals[np.isfinite(self.residuals)]
+        found = 2 * cost(present, search.loss, search.f_scale) / self.freedom
         least = 1.0 if self.has_sigma else 0.0
-        return max(found, self.search.noise**2, least)
+        return max(found, search.noise**2, least)
 
     @cached_property
     def covariance(self) -> Vector:
-        """The covariance of z at the support."""
+        """The covariance of z at the support, huge along what the outputs do not determine."""
         normal = self._weighted.T @ self._weighted
-        scale = np.sqrt(np.maximum(normal.diagonal(), NEAR_ZERO))
-        inverse = np.linalg.pinv(normal / np.outer(scale, scale), hermitian=True)
+        sizes = normal.diagonal()
+        largest = sizes.max(initial=0.0) or 1.0
+        scale = np.sqrt(np.maximum(sizes, UNDETERMINED * largest))
+        values, vectors = np.linalg.eigh(normal / np.outer(scale, scale))
+        inverse = (vectors / np.maximum(values, UNDETERMINED * len(values))) @ vectors.T
         return np.asarray(self.variance * inverse / np.outer(scale, scale))
+
+    @cached_property
+    def is_poor(self) -> bool:
+        """Whether the misfit is more than sigma and fresh noise explain."""
+        search = self.search
+        if not self.has_sigma or search.loss != "linear":
+            return False
+        explained = (1 + search.noise**2) * chi_square_quantile(self.freedom, POOR_FIT)
+        return float(np.nansum(self.residuals**2)) > explained
 
     @cached_property
     def quantile(self) -> float:

@@ -22,9 +22,13 @@ from szoht.algorithms.calibration.supports import MisfitModel, SupportCandidate
 from szoht.algorithms.generator import SolverContext, Steps
 from szoht.core.query import Plan
 from szoht.core.random import Purpose
-from szoht.types import Vector
+from szoht.types import Mask, Vector
 
-__all__ = ["CalibrationSearch", "SavedCenter", "Visit", "Weighting"]
+__all__ = ["CalibrationSearch", "FailuresInRowError", "SavedCenter", "Visit", "Weighting"]
+
+
+class FailuresInRowError(Exception):
+    """So many simulations failed one after the other that the search ends, at any stage."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,9 @@ class CalibrationSearch:
 
     Points are in units of `Domain`. ``length`` is that of probes, ``noise`` the standard deviation
     of fresh noise in one residual, ``smooth_length`` over how many neighbors columns are alike,
-    ``damping`` the weight of the quartic term. A residual that is
-    missing counts as it was at the start, so that a point does not gain by losing outputs.
+    ``damping`` the weight of the quartic term. An output that the start has and another point does
+    not counts there as ``lost``, so that nothing is gained by losing it; ``unsteady`` outputs were
+    missing close to the start already.
     """
 
     outer: SolverContext
@@ -71,11 +76,15 @@ class CalibrationSearch:
     budget: int | None = None
     spent: int = 0
     failures: int = 0
+    failed_in_row: int = 0
+    failed_plans: int = 0
     center: Vector = field(default_factory=lambda: np.empty(0))
     center_residuals: Vector = field(default_factory=lambda: np.empty(0))
     center_variance: float = 0.0
     start: Vector = field(default_factory=lambda: np.empty(0))
     start_residuals: Vector = field(default_factory=lambda: np.empty(0))
+    lost: Vector = field(default_factory=lambda: np.empty(0))
+    unsteady: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
     weights: Vector = field(default_factory=lambda: np.empty(0))
     weighting: int = Weighting.EQUAL
     noise: float = 0.0
@@ -148,9 +157,13 @@ class CalibrationSearch:
         return cost(self.filled(residuals), self.loss, self.f_scale)
 
     def filled(self, residuals: Vector) -> Vector:
-        """Return residuals with missing ones as they were at the start, or zero."""
-        start = np.nan_to_num(self.start_residuals, nan=0.0)
-        return np.where(np.isfinite(residuals), residuals, start)
+        """Return residuals with those that are missing as ``lost``."""
+        return np.where(np.isfinite(residuals), residuals, self.lost)
+
+    def loses_outputs(self, residuals: Vector) -> bool:
+        """Tell whether a point has lost outputs of the center that do not come and go anyway."""
+        lost = np.isfinite(self.center_residuals) & ~np.isfinite(residuals)
+        return bool((lost & ~self.unsteady).any())
 
     def generator(self) -> np.random.Generator:
         """Return a generator that was not used before."""
@@ -178,12 +191,28 @@ class CalibrationSearch:
         ]
         if self.residuals.components and self.posterior is not None:
             found = [self._signed(point, row) for point, row in zip(points, found, strict=True)]
-        self.failures += sum(not np.isfinite(row).any() for row in found)
+        self._count_failures([not np.isfinite(row).any() for row in found])
         if not self.start_residuals.size:
             self.begin_at(points[0], found[0])
         for point, row in zip(points, found, strict=True):
             self._note(point, row)
         return found
+
+    def _count_failures(self, failed: list[bool]) -> None:
+        """Count failures; end the search after many in a row.
+
+        One plan is not enough: its points may be too long probes, and shorter ones bearable.
+        """
+        self.failures += sum(failed)
+        if not all(failed):
+            self.failed_in_row = self.failed_plans = 0
+            return
+        self.failed_in_row += len(failed)
+        self.failed_plans += 1
+        policy = self.policy
+        if self.failed_in_row >= policy.most_failed and self.failed_plans >= policy.failed_plans:
+            self.explain(f"the last {self.failed_in_row} simulations failed: the search ends.")
+            raise FailuresInRowError
 
     def _signed(self, point: Vector, residuals: Vector) -> Vector:
         """Return square roots with the signs that are expected: a component has none."""
@@ -196,6 +225,20 @@ class CalibrationSearch:
         self.start = self.center = point
         self.center_variance = 0.5 * self.noise**2  # simulated twice
         self.weights = np.ones(residuals.size)
+        self.unsteady = np.zeros(residuals.size, dtype=bool)
+        self.lost = self._lost_residuals()
+
+    def _lost_residuals(self) -> Vector:
+        """Return as what lost outputs count: as at the start, and an average output more.
+
+        Zero for outputs that the start does not have.
+        """
+        squares = self.start_residuals**2
+        present = np.isfinite(squares)
+        if not present.any():
+            return np.zeros(squares.size)
+        least = self.policy.lost_deviations**2 if self.has_sigma else 0.0
+        return np.where(present, np.sqrt(np.maximum(squares, least) + squares[present].mean()), 0.0)
 
     def _note(self, point: Vector, residuals: Vector) -> None:
         """Remember a point that may be the answer."""
@@ -262,14 +305,16 @@ class CalibrationSearch:
     def model(self, *, damping: float | None = None, optimistic: bool = False) -> MisfitModel:
         """Return the misfit that is expected around the center.
 
-        Optimistic: the mean of the Jacobian is taken for the truth.
+        Optimistic: the mean of the Jacobian is taken for the truth. Outputs that the center does
+        not have are expected to stay lost.
         """
         known, columns = self.known, self.known.columns
+        mean = np.where(np.isfinite(self.center_residuals)[:, np.newaxis], known.mean, 0.0)
         root = np.sqrt(self.weights)
         spread = known.covariance * (known.scale * float(self.weights.mean()))
         return MisfitModel(
             residuals=root * self.filled(self.center_residuals),
-            jacobian=root[:, np.newaxis] * known.mean,
+            jacobian=root[:, np.newaxis] * mean,
             uncertainty=np.zeros_like(spread) if optimistic else spread,
             damping=self.damping if damping is None else damping,
             center=self.center[columns],
@@ -284,6 +329,11 @@ class CalibrationSearch:
         point = np.zeros(self.domain.d)
         point[self.known.columns] = candidate.values
         return point
+
+    def halfway(self, point: Vector) -> Vector:
+        """Return a point on the same support, half as far from the center."""
+        half = self.center + self.domain.toward_zero(0.5 * (point - self.center))
+        return np.where(point != 0, half, 0.0)
 
     def next_weighting(self) -> bool:
         """Go on to the next stage of a robust loss, from the best point by its cost, if any."""

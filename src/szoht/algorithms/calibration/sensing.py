@@ -160,6 +160,7 @@ def sense(search: CalibrationSearch) -> Steps["ProbeFits"]:
         if error < search.policy.trial_error and (yield from _try_support(search, tried, error)):
             break
     if search.posterior is not None:
+        search.unsteady = np.asarray(np.isnan(probes.arrays()[1]).any(axis=0))
         _learn_from_trials(search, tried)
     return fits
 

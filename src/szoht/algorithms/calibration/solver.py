@@ -11,7 +11,7 @@ from szoht.algorithms.calibration.path import CRITERIA, Criterion, keep_support,
 from szoht.algorithms.calibration.policy import CalibrationPolicy
 from szoht.algorithms.calibration.probing import Domain
 from szoht.algorithms.calibration.residuals import LOSS_NAMES, Loss, Residuals
-from szoht.algorithms.calibration.search import CalibrationSearch
+from szoht.algorithms.calibration.search import CalibrationSearch, FailuresInRowError
 from szoht.algorithms.calibration.sensing import measure_start, sense
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext, Steps
 from szoht.core.algorithm import Ending, State
@@ -97,6 +97,14 @@ class Calibration(GeneratorAlgorithm):
             budget=self.max_queries,
         )
         context.details = search
+        try:
+            yield from self._solve(search)
+        except FailuresInRowError:
+            context.ending = Ending.MOSTLY_FAILED
+
+    def _solve(self, search: CalibrationSearch) -> Steps[None]:
+        """Measure the start, sense, improve, and measure the answer."""
+        context = search.outer
         if not (yield from measure_start(search)):
             return
         if search.is_explained:

@@ -1,0 +1,75 @@
+"""What is told besides the answer: twins, what is not determined, fits that are poor."""
+
+import numpy as np
+import pytest
+
+from szoht import least_squares
+
+D, M = 30, 12
+TWINS = (2, 5)
+
+
+@pytest.fixture
+def linear():
+    """Return a matrix with eight columns that matter, two of them the same, and measurements."""
+    generator = np.random.default_rng(3)
+    matrix = np.zeros((M, D))
+    matrix[:, :8] = generator.standard_normal((M, 8))
+    matrix[:, TWINS[1]] = matrix[:, TWINS[0]]
+    observed = 0.8 * matrix[:, 2] - 0.6 * matrix[:, 7] + 0.01 * generator.standard_normal(M)
+    return matrix, observed, generator
+
+
+def fit(matrix, observed, **options):
+    options = {"k": 2, "sigma": 0.01, "rng": 0, "max_queries": 150} | options
+    return least_squares(lambda x: matrix @ x, np.zeros(D), observed=observed, **options)
+
+
+def supports(result):
+    """Return the supports of the answer and of the alternatives."""
+    others = [tuple(np.flatnonzero(other.x).tolist()) for other in result.alternatives]
+    return sorted([tuple(result.support.tolist()), *others])
+
+
+def test_a_twin_is_the_only_alternative(linear):
+    matrix, observed, _ = linear
+    result = fit(matrix, observed)
+    assert supports(result) == [(2, 7), (5, 7)]
+    (other,) = result.alternatives
+    assert other.cost == pytest.approx(result.cost, rel=1e-3)
+    assert abs(other.difference) < 1e-3, "no output tells twins apart"
+    assert len(result.warnings) == 1
+    assert "within the noise: 1; see `alternatives`" in result.warnings[0]
+
+
+def test_twins_that_both_change_are_not_determined(linear):
+    """Only their sum is: any interval of one of them that excludes 0.8 or 0 would be wrong."""
+    matrix, observed, _ = linear
+    result = fit(matrix, observed, k=3)
+    assert set(TWINS) < set(result.support.tolist())
+    assert any("hard to tell apart" in line for line in result.warnings)
+    assert any("x[2], x[5] must change" in line for line in result.warnings)
+    for entry in result.intervals[:2]:
+        assert entry.low < 0
+        assert entry.high > 0.8
+    assert result.intervals[2].standard_error < 0.01, "the third is determined"
+    total = np.array([1.0, 1.0, 0.0])
+    on = matrix[:, [2, 7]]
+    expected = 1e-4 * np.linalg.inv(on.T @ on)[0, 0]
+    assert total @ result.covariance @ total == pytest.approx(expected, rel=0.05)
+
+
+def test_a_poor_fit_makes_no_other_support_as_good(linear):
+    """Errors of 50 sigma: supports that are worse by hundreds of sigma are no alternatives."""
+    matrix, observed, generator = linear
+    result = fit(matrix, observed + 0.5 * generator.standard_normal(M))
+    assert supports(result) == [(2, 7), (5, 7)]
+    assert any("more than `sigma` explains" in line for line in result.warnings)
+
+
+def test_without_sigma_the_misfit_is_the_noise(linear):
+    matrix, observed, generator = linear
+    poor = observed + 0.5 * generator.standard_normal(M)
+    result = fit(matrix, poor, sigma=None)
+    assert len(result.alternatives) > 1
+    assert not any("sigma" in line for line in result.warnings)
