@@ -26,10 +26,14 @@ CLUSTERS = {"dask_client": "test_dask", "ray_cluster": "test_ray"}
 
 UNTRACED = (
     "tests/algorithms/auto/test_endings.py",
+    "tests/algorithms/auto/test_integers.py",
+    "tests/algorithms/auto/test_solver.py",
+    "tests/algorithms/auto/test_structures.py",
     "tests/conformance/test_conformance.py",
     "tests/core/test_distributions.py",
     "tests/estimators/test_sphere.py",
     "tests/problems/test_portfolio.py",
+    "tests/run/test_always.py",
     "tests/store/test_crafted.py",
     "tests/store/test_extended.py",
 )

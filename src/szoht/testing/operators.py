@@ -27,10 +27,14 @@ def check_operator(operator: Operator, *, d: int = 12, rng: int = 0) -> None:
     generator = np.random.default_rng(rng)
     operator.check(d)
     points = generator.standard_normal((TRIALS, d)) * generator.choice([0.1, 1, 10], (TRIALS, 1))
-    for step in (0.3, 2.0):
+    is_set = hasattr(operator, "contains") and not hasattr(operator, "value")
+    for step in (0.3,) if is_set else (0.3, 2.0):
         projected = [operator.prox(y.copy(), step) for y in points]
         for y in points:
             _check_prox(operator, y, step, points, projected)
+    if is_set:
+        again = [operator.prox(y.copy(), 2.0) for y in points]
+        assert np.array_equal(again, projected), "a projection must not depend on the step"
     if hasattr(operator, "lmo"):
         _check_lmo(operator, points)
     _check_non_finite(operator, d)
