@@ -137,6 +137,16 @@ class Case:
     def run(self, executor, timeout=0.0, *more):
         return self.start(executor, self.marker, str(timeout), *more, script=str(self.script))
 
+    @property
+    def said(self):
+        """What the script wrote, without what CPython 3.11 may add where a pool of its own broke.
+
+        At the exit of the interpreter such a pool may be woken by a pipe that it has just closed.
+        """
+        text = self.log.read_text()
+        race = "concurrent/futures/process.py" in text and "Bad file descriptor" in text
+        return text.partition("Exception ignored in: <module 'threading'")[0] if race else text
+
     def programs(self):
         return [pid for pid, arguments in processes() if arguments[:2] == ["sleep", self.marker]]
 
@@ -183,10 +193,7 @@ def test_interrupts(executor, case):
         process.send(signal.SIGINT)
         assert process.wait() == 0, case.log.read_text()
         case.assert_nothing_is_left()
-    said = case.log.read_text()
-    if executor == "forked pool" and "Bad file descriptor" in said:
-        said = said.partition("Exception ignored in: <module 'threading'")[0]  # of CPython's pool
-    assert said == "INTERRUPTED\n"
+    assert case.said == "INTERRUPTED\n"
 
 
 # no handler is installed for SIGTERM and SIGHUP, so that they end a process as SIGKILL does
@@ -212,7 +219,7 @@ def test_timeouts(executor, case):
     with case.run(executor, 0.5 if executor in QUICK else 2.0) as process:
         assert process.wait() == 0, case.log.read_text()
         case.assert_nothing_is_left()
-    assert case.log.read_text() == "FAILED\n"
+    assert case.said == "FAILED\n"
 
 
 @pytest.fixture(scope="module")
