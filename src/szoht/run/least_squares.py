@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from concurrent import futures
-from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,13 @@ from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.least_squares_problem import LeastSquaresProblem
 from szoht.run.least_squares_result import LeastSquaresResult, as_least_squares, check_level
-from szoht.run.loop import drive, evaluating
+from szoht.run.loop import drive_new, evaluating
 from szoht.run.mapped import XForm, check_x_as, map_objective
 from szoht.run.outputs import ObservedData, with_outputs
 from szoht.run.primed_oracle import PrimedOracle
 from szoht.run.problem import Bounds, Start, VariableOptions
 from szoht.stopping import Rule
-from szoht.store import StoreLike, open_store
+from szoht.store import StoreLike
 from szoht.types import Vector
 
 __all__ = ["LeastSquaresAskTell", "least_squares"]
@@ -170,13 +170,9 @@ def least_squares(
     callbacks, displays = prepare_callbacks(callback, progress=progress)
     run = AskTell.from_config(config, callback=callbacks, monitor=monitor)
     check_capabilities(objective, run.algorithm, run.solver_plan())
-    with evaluating(run, oracle, workers_config, displays) as ready, ExitStack() as stack:
-        if store is None:
-            return as_least_squares(run, drive(run, ready), level=level)
-        file = stack.enter_context(open_store(store, create=True))
-        spec = config.spec(fun, args=args, vectorized=vectorized, chunk_size=chunk_size)
-        result = drive(run, ready, stack.enter_context(file.create(spec)))
-        return as_least_squares(run, result, level=level)
+    spec = partial(config.spec, fun, args=args, vectorized=vectorized, chunk_size=chunk_size)
+    with evaluating(run, oracle, workers_config, displays) as ready:
+        return as_least_squares(run, drive_new(run, ready, store, spec), level=level)
 
 
 class LeastSquaresAskTell(AskTell):
