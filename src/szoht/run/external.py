@@ -21,7 +21,7 @@ from szoht.run.external_oracle import (
     values_by_point,
 )
 from szoht.run.external_records import Point, PointId, Reply, Told
-from szoht.run.least_squares_result import with_fit
+from szoht.run.least_squares_fit import with_fit
 from szoht.run.loop import loop
 from szoht.run.outputs import OutputForm
 from szoht.run.problem import Start

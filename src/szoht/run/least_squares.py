@@ -16,8 +16,9 @@ from szoht.evaluation.executors.config import resolve_executor
 from szoht.evaluation.oracle import OnError, check_capabilities
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
+from szoht.run.least_squares_fit import as_least_squares, check_level
 from szoht.run.least_squares_problem import LeastSquaresProblem
-from szoht.run.least_squares_result import LeastSquaresResult, as_least_squares, check_level
+from szoht.run.least_squares_result import LeastSquaresResult
 from szoht.run.loop import drive_new, evaluating
 from szoht.run.mapped import XForm, check_x_as, map_objective
 from szoht.run.outputs import ObservedData, with_outputs
