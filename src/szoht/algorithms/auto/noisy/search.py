@@ -30,6 +30,15 @@ __all__ = ["NoisyAnswer", "NoisySearch"]
 MAX_STALLED_ROUNDS = 2
 """Rounds without a gain, each with twice the probes, after which sensing ends."""
 
+SHORT_TOP = 0.1
+"""The longest probes after the first round, where noise is low."""
+
+LONGER = 10.0
+"""Probes are longer by this factor where slopes are not explained and lead nowhere."""
+
+NEGLIGIBLE_SLOPE = 0.03
+"""Slopes below this share of those at the start: what they may gain is its square."""
+
 BLIND_JITTER = 1e-3
 """Displacement of repeated values where the curvature is unknown and the error is fixed."""
 
@@ -43,6 +52,7 @@ class NoisyAnswer:
     noise: NoiseModel
     settled: bool
     improved: bool
+    explained: bool
 
 
 @dataclass(kw_only=True, eq=False)
@@ -67,6 +77,7 @@ class NoisySearch:
     radius: float = 0.5
     jitter: float = BLIND_JITTER
     low_noise: bool = False
+    explained: bool = True
     budget: int = field(init=False)
     model: QuadraticModel | None = None
     race: Race | None = None
@@ -105,16 +116,19 @@ class NoisySearch:
         A round that gains nothing although there is signal is repeated with more probes.
         """
         probes, length, first_cost, stalled = None, None, 0, 0
+        top, first_slope = SHORT_TOP, 0.0
         for number in count():
             if number and self.room < max(self.policy.fewest_values, 2 * n_terms(self.k)):
                 return
             if probes is None or not np.array_equal(probes.x, self.x):
-                probes = yield from self._new_probes(number)
+                probes = yield from self._new_probes(number, top)
             cap = self._cap(number, first_cost * 2**stalled)
             sensed = yield from sense(probes, cap=cap, length=length)
             self.noise = replace(sensed.noise, slope=0.0)
             first_cost = first_cost or sensed.cost
             self._explain_sensed(sensed)
+            first_slope = first_slope or sensed.slope
+            self.explained = self._is_explained(sensed, first_slope)
             if number and not self._is_promising(sensed):
                 self.explain("no coordinate outside the support is significant.")
                 return
@@ -122,10 +136,13 @@ class NoisySearch:
             if not wide.size:
                 return  # nothing stands out of the noise
             gained = yield from self._solve(wide, sensed, first=number == 0)
-            length = self.policy.stretch * sensed.length
-            if not self.low_noise:
-                length = _long_only(sensed.length)
+            length = self._next_length(sensed.length)
             stalled = 0 if gained else stalled + 1
+            if stalled and not self.explained and sensed.length < 1:
+                # slopes that hold over short distances only, as those of medians, are no guide
+                probes, length = None, min(1.0, LONGER * sensed.length)
+                top = max(top, length)
+                continue
             nothing_new = sensed.sure or wide.size == self.support.size
             if stalled >= MAX_STALLED_ROUNDS or (stalled and nothing_new):
                 return
@@ -134,6 +151,12 @@ class NoisySearch:
         """Return how many values sensing may spend."""
         share = int(self.policy.turn_share * self.room)
         return share if number == 0 else max(20, min(share, 2 * first_cost))
+
+    def _next_length(self, length: float) -> float | None:
+        """Return a length to begin the next round with, None if it is to be found again."""
+        if self.low_noise:
+            return self.policy.stretch * length
+        return length if 2 * length >= 1 else None  # short ones are known to show nothing
 
     def _solve(self, wide: Indices, sensed: Sensed, *, first: bool) -> Steps[bool]:
         """Minimize over ``wide`` and prune to k; tell whether that gained anything."""
@@ -144,7 +167,7 @@ class NoisySearch:
             return (yield from self._solve_regression(wide, first=first))
         return (yield from self._solve_smooth(wide, sensed.length, first=first, sure=sensed.sure))
 
-    def _new_probes(self, number: int) -> Steps[Probes]:
+    def _new_probes(self, number: int, top: float) -> Steps[Probes]:
         value = self.value
         if number and self.values.affordable(1):
             on = self.support
@@ -157,7 +180,7 @@ class NoisySearch:
             noise=self.noise,
             k=self.k,
             rng=self.rng,
-            top=0.1 if number and self.low_noise else 1.0,
+            top=top if number and self.low_noise else 1.0,
             checked=number > 0,
         )
 
@@ -177,6 +200,11 @@ class NoisySearch:
         """Tell whether half is signal, or slopes are significant although it is not."""
         found = sensed.recovery
         return 2 * found.signal >= 1 or (found.size > 0 and found.t > self.policy.standard_errors)
+
+    def _is_explained(self, sensed: Sensed, first_slope: float) -> bool:
+        """Tell whether few coordinates or noise explain the slopes, or there are next to none."""
+        known = sensed.sure or sensed.recovery.signal < self.policy.clear
+        return known or sensed.slope < NEGLIGIBLE_SLOPE * first_slope
 
     def _explain_sensed(self, sensed: Sensed) -> None:
         found = sensed.recovery
@@ -331,7 +359,12 @@ class NoisySearch:
         self._move(winner, location)
         self.explain(f"last race: f = {location.value:.6g} +- {location.error:.1g} at the answer.")
         return NoisyAnswer(
-            x=winner, location=location, noise=self.noise, settled=settled, improved=improved
+            x=winner,
+            location=location,
+            noise=self.noise,
+            settled=settled,
+            improved=improved,
+            explained=self.explained,
         )
 
     def measure_answer(self, count: int) -> Steps[None]:
@@ -362,11 +395,6 @@ class NoisySearch:
     def _move(self, x: Vector, location: Location) -> None:
         self.x, self.support, self.value = x, np.flatnonzero(x), location.value
         self.report(x, location)
-
-
-def _long_only(length: float) -> float | None:
-    """Return a length to begin the next round with, if short ones are known to show nothing."""
-    return length if 2 * length >= 1 else None
 
 
 def _drop(solved: NoisySolve, size: int) -> tuple[Indices, Vector]:

@@ -1,0 +1,241 @@
+"""The search where values cannot be trusted: what the solver calls."""
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.location import Location
+from szoht.algorithms.auto.noisy.search import NoisyAnswer, NoisySearch
+from szoht.algorithms.auto.noisy.units import (
+    AxisUnits,
+    EvenParts,
+    common_unit,
+    find_axis_units,
+    sample_axis_units,
+)
+from szoht.algorithms.auto.noisy.values import Values
+from szoht.algorithms.auto.records import EvaluatedPoint, NoiseKind, NoiseModel, Steps
+from szoht.core.algorithm import Ending, Evidence
+from szoht.types import Indices, Vector
+
+__all__ = ["solve_noisy"]
+
+MAX_REPEATED_SEARCHES = 3
+"""Searches with other probes after one without a gain, while there are values for another."""
+
+MIXED = 10.0
+"""Units that differ by more than this factor are equalized."""
+
+UNITS_SHARE = 0.4
+"""Units are looked for with this share of the values, first if half of it may suffice."""
+
+
+def solve_noisy(
+    context: SearchContext, start: EvaluatedPoint, noise: NoiseModel
+) -> Steps[EvaluatedPoint]:
+    """Minimize f from values that err, from ``start`` to the answer, the last race included.
+
+    Where atoms have several coordinates, single ones tell which atoms matter, for part of the
+    budget; then all coordinates of these are searched.
+    """
+    structure, everything = context.structure, np.arange(context.structure.d)
+    if structure.independent:
+        return (yield from _search_on(context, start, noise, on=everything, k=structure.size))
+    spend, few = context.policy.noise.turn_share * context.left, 2 * structure.size
+    found = yield from _search_on(context, start, noise, on=everything, k=few, spend=spend)
+    endings = {context.outer.ending}
+    pruned = yield from context.point(structure.prune(found.z, None, structure.size))
+    atoms = structure.active(pruned.z)
+    if atoms.size and math.isfinite(pruned.value) and context.left > 1:
+        context.explain(f"the search goes on over all {atoms.size} coordinates of the atoms found.")
+        pruned = yield from _search_on(context, pruned, noise, on=atoms, k=atoms.size)
+        endings.add(context.outer.ending)
+    # other atoms were not compared with these, so that nothing is known to have converged
+    stuck = endings == {Ending.NO_PROGRESS}
+    context.outer.ending = Ending.NO_PROGRESS if stuck else Ending.EXHAUSTED
+    return pruned
+
+
+def _search_on(
+    context: SearchContext,
+    start: EvaluatedPoint,
+    noise: NoiseModel,
+    *,
+    on: Indices,
+    k: int,
+    spend: float = math.inf,
+) -> Steps[EvaluatedPoint]:
+    """Search over points with at most ``k`` non-zeros, all of them among ``on``."""
+    searches = _Searches(context=context, start=start, noise=noise, on=on, k=k, spend=spend)
+    if not searches.units_known:
+        yield from searches.find_units()
+    answer = yield from searches.run()
+    context.outer.ending = searches.ending(answer)
+    context.outer.evidence = Evidence(
+        noise=NoiseKind(answer.noise.kind).value, noise_level=answer.noise.sigma
+    )
+    return searches.point(answer.x, answer.location.value)
+
+
+@dataclass(kw_only=True, eq=False)
+class _Searches:
+    """Searches one after the other, until one has settled.
+
+    Without a known budget the first plans with few values, and each one that has not settled is
+    followed by one with twice as many.
+    """
+
+    context: SearchContext
+    start: EvaluatedPoint
+    noise: NoiseModel
+    on: Indices
+    k: int
+    spend: float
+    values: Values = field(init=False)
+    x: Vector = field(init=False)
+    rng: np.random.Generator = field(init=False)
+    signs: np.random.Generator = field(init=False)
+    units_known: bool = field(init=False)
+    units_missing: bool = False
+    repeats: int = MAX_REPEATED_SEARCHES
+    planned: int = field(init=False)
+    limit: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        structure, context, on = self.context.structure, self.context, self.on
+        reach = np.where(np.isfinite(structure.high - structure.low), 0.5, 1.0)[on]
+        self.planned = math.ceil(context.policy.looks_dense * _look(context))
+        self.limit = context.spent + self.planned
+        last = context.spent + self.spend
+
+        def left() -> int:
+            known = math.isfinite(context.left)
+            most = context.left if known else self.limit - context.spent
+            return int(min(most, last - context.spent))
+
+        self.values = Values(
+            ask=lambda points: context.values(self._embed(points)),
+            left=left,
+            reach=reach,
+            low=structure.low[on] / reach,
+            high=structure.high[on] / reach,
+            price=2 if context.outliers else 1,
+            policy=context.policy,
+        )
+        self.x = self.start.z[on] / reach
+        self.rng, self.signs = context.generator(), context.generator()
+        self.values.keep(np.flatnonzero(self.x), self.x[self.x != 0], self.start.value)
+        self.units_known = structure.has_units or not self.values.unbounded
+
+    def run(self) -> Steps[NoisyAnswer]:
+        """Search until the answer has settled, or nothing more can be done."""
+        going_on = True
+        while going_on:
+            search = self._new_search()
+            answer = yield from search.run()
+            going_on = yield from self._goes_on(search, answer)
+        if math.isinf(self.context.effort) and math.isfinite(self.context.left):
+            yield from search.measure_answer(int(self.context.left))
+        return answer
+
+    def _goes_on(self, search: NoisySearch, answer: NoisyAnswer) -> Steps[bool]:
+        """Tell whether another search follows, and prepare it."""
+        context, few = self.context, 2 * self.context.policy.noise.fewest_values
+        if not answer.improved and self.repeats and few < context.left < math.inf:
+            self.repeats -= 1
+            context.explain("the start was not improved: other probes are tried.")
+            return True
+        if answer.settled:
+            return not self.units_known and (yield from self._units_differ(answer))
+        if math.isfinite(self.spend) or not (answer.improved or math.isinf(context.left)):
+            return False
+        if math.isfinite(context.left):
+            yield from search.measure_answer(int(context.left))
+        # a run that goes on, because its budget is unknown or was raised, searches on
+        self.planned *= 2
+        self.limit = context.spent + self.planned
+        self.x, self.noise = answer.x, replace(answer.noise, slope=0.0)
+        return True
+
+    def find_units(self) -> Steps[None]:
+        """Choose one unit for all coordinates; one for each if noise is high or units are small."""
+        parts = self._parts(self.x, self.start.value)
+        unit, clear = yield from common_unit(parts)
+        if unit != 1:
+            self.context.explain(f"f changes over lengths of about {unit:.1e}: that is the unit.")
+            self._rescale(np.full(self.x.size, unit))
+        spend = UNITS_SHARE * self.values.left()
+        if (unit < 1 or not clear) and 4 * self.x.size <= 0.5 * spend:
+            self.units_known = True
+            found = yield from find_axis_units(
+                self._parts(self.x, self.start.value), spend=int(spend)
+            )
+            self._take(found)
+
+    def _units_differ(self, answer: NoisyAnswer) -> Steps[bool]:
+        """Look for units that differ, around an answer; take them and tell so if they do."""
+        self.units_known = True
+        spend = min(self.values.left(), self.context.spent)
+        parts = self._parts(answer.x, answer.location.value)
+        found = yield from sample_axis_units(parts, np.flatnonzero(answer.x), spend=spend)
+        if found.spread <= MIXED:
+            return False
+        self.x, self.noise = answer.x, replace(answer.noise, slope=0.0)
+        self._take(found)
+        return True
+
+    def _take(self, found: AxisUnits) -> None:
+        self.units_missing = not found.complete
+        if found.spread > MIXED:
+            self.context.explain(f"units differ by {found.spread:.0e}: curvatures are equalized.")
+        self._rescale(found.units)
+
+    def _rescale(self, scale: Vector) -> None:
+        self.values, self.x = self.values.rescaled(scale), self.x / scale
+        self.noise = replace(self.noise, slope=0.0)
+
+    def _parts(self, x: Vector, value: float) -> EvenParts:
+        return EvenParts(values=self.values, x=x, value=value, noise=self.noise, rng=self.signs)
+
+    def _new_search(self) -> NoisySearch:
+        sigma, fresh = self.noise.sigma, self.noise.weight * self.noise.fresh
+        return NoisySearch(
+            values=self.values,
+            k=self.k,
+            noise=self.noise,
+            rng=self.rng,
+            x=self.x,
+            start=Location(self.start.value, sigma / math.sqrt(1 + fresh)),
+            explain=self.context.explain,
+            report=self._report,
+        )
+
+    def ending(self, answer: NoisyAnswer) -> Ending:
+        """Return how the run ends."""
+        if not answer.improved:
+            return Ending.NO_PROGRESS
+        if not (answer.settled and answer.explained) or self.units_missing:
+            return Ending.EXHAUSTED
+        return Ending.CONVERGED
+
+    def point(self, x: Vector, value: float) -> EvaluatedPoint:
+        """Return a point of the search as one of the solver."""
+        (z,) = self._embed((x * self.values.reach)[np.newaxis])
+        return EvaluatedPoint(self.context.structure.clip(z), value)
+
+    def _embed(self, points: Vector) -> list[Vector]:
+        full = np.zeros((len(points), self.context.structure.d))
+        full[:, self.on] = points
+        return list(full)
+
+    def _report(self, x: Vector, location: Location) -> None:
+        found = self.point(x, location.value)
+        if self.context.structure.contains(found.z):
+            self.context.settle(found, location.error)
+
+
+def _look(context: SearchContext) -> float:
+    k = context.structure.degrees_of_freedom
+    return k * (1 + math.log(max(1.0, context.structure.d / k)))
