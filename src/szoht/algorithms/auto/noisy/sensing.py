@@ -77,7 +77,7 @@ def _sensed(probes: Probes, found: CrossValidatedRecovery, cost: int, *, sure: b
         length=probes.length,
         noise=probes.noise,
         cost=cost,
-        slope=robust_rms(probes.y / probes.lengths),
+        slope=math.sqrt(max(0.0, found.signal)) * robust_rms(probes.y / probes.lengths),
     )
 
 

@@ -9,11 +9,13 @@ from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.location import Location
 from szoht.algorithms.auto.noisy.search import NoisyAnswer, NoisySearch
 from szoht.algorithms.auto.noisy.units import (
+    MIXED,
+    SAMPLE,
     AxisUnits,
     EvenParts,
+    check_axis_units,
     common_unit,
     find_axis_units,
-    sample_axis_units,
 )
 from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseKind, NoiseModel, Steps
@@ -24,9 +26,6 @@ __all__ = ["solve_noisy"]
 
 MAX_REPEATED_SEARCHES = 3
 """Searches with other probes after one without a gain, while there are values for another."""
-
-MIXED = 10.0
-"""Units that differ by more than this factor are equalized."""
 
 UNITS_SHARE = 0.4
 """Units are looked for with this share of the values, first if half of it may suffice."""
@@ -147,8 +146,10 @@ class _Searches:
             self.repeats -= 1
             context.explain("the start was not improved: other probes are tried.")
             return True
+        if answer.settled and not self.units_known and (yield from self._units_differ(answer)):
+            return True
         if answer.settled:
-            return not self.units_known and (yield from self._units_differ(answer))
+            return self._looks_again(answer)
         if math.isfinite(self.spend) or not (answer.improved or math.isinf(context.left)):
             return False
         if math.isfinite(context.left):
@@ -156,6 +157,16 @@ class _Searches:
         # a run that goes on, because its budget is unknown or was raised, searches on
         self.planned *= 2
         self.limit = context.spent + self.planned
+        self.x, self.noise = answer.x, replace(answer.noise, slope=0.0)
+        return True
+
+    def _looks_again(self, answer: NoisyAnswer) -> bool:
+        """Tell whether slopes that nothing explained are looked at again, around the answer."""
+        few = 2 * self.context.policy.noise.fewest_values
+        if answer.explained or not self.repeats or not few < self.context.left < math.inf:
+            return False
+        self.repeats -= 1
+        self.context.explain("slopes are left that nothing explains: the search goes on.")
         self.x, self.noise = answer.x, replace(answer.noise, slope=0.0)
         return True
 
@@ -170,16 +181,16 @@ class _Searches:
         if (unit < 1 or not clear) and 4 * self.x.size <= 0.5 * spend:
             self.units_known = True
             found = yield from find_axis_units(
-                self._parts(self.x, self.start.value), spend=int(spend)
+                self._parts(self.x, self.start.value), np.arange(self.x.size), spend=int(spend)
             )
             self._take(found)
 
     def _units_differ(self, answer: NoisyAnswer) -> Steps[bool]:
         """Look for units that differ, around an answer; take them and tell so if they do."""
         self.units_known = True
-        spend = min(self.values.left(), self.context.spent)
+        spend = min(self.values.left(), max(self.context.spent, 8 * SAMPLE))
         parts = self._parts(answer.x, answer.location.value)
-        found = yield from sample_axis_units(parts, np.flatnonzero(answer.x), spend=spend)
+        found = yield from check_axis_units(parts, np.flatnonzero(answer.x), spend=spend)
         if found.spread <= MIXED:
             return False
         self.x, self.noise = answer.x, replace(answer.noise, slope=0.0)

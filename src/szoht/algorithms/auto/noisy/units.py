@@ -5,6 +5,7 @@ whatever its slopes are: a coordinate that happens to lie at its best value has 
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import NoiseModel, Steps
 from szoht.types import Indices, Vector
 
-__all__ = ["AxisUnits", "EvenParts", "common_unit", "find_axis_units", "sample_axis_units"]
+__all__ = ["AxisUnits", "EvenParts", "check_axis_units", "common_unit", "find_axis_units"]
 
 DECADE = 10.0
 """Lengths along all coordinates are tried by this factor."""
@@ -35,6 +36,9 @@ EMPTY_LENGTHS = 3
 
 SPLIT = 4
 """A group of coordinates that shows is split into this many."""
+
+MIXED = 10.0
+"""Units that differ by more than this factor are equalized."""
 
 SAMPLE = 32
 """Coordinates that tell whether units differ where all of them matter."""
@@ -106,21 +110,8 @@ def common_unit(parts: EvenParts) -> Steps[tuple[float, bool]]:
     return (1.0 if usual else unit), odd > CLEAR * parts.noise.sigma
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class AxisUnits:
-    """A unit for each coordinate, how much those seen differ, and whether all lengths were tried.
-
-    ``seen`` is the share of the coordinates along which f curves at all.
-    """
-
-    units: Vector
-    spread: float
-    seen: float
-    complete: bool
-
-
 @dataclass(frozen=True, kw_only=True)
-class _Seen:
+class SeenAxis:
     """The even and odd part along an axis, and the length over which they show."""
 
     axis: int
@@ -129,16 +120,31 @@ class _Seen:
     length: float
 
 
-def find_axis_units(parts: EvenParts, *, spend: int, on: Indices | None = None) -> Steps[AxisUnits]:
-    """Look for the length over which f curves along each axis (of ``on``), by group tests.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AxisUnits:
+    """A unit for each coordinate, from those along which f is ``seen`` to curve.
+
+    ``spread`` is how much these differ, ``share`` how many they are of all that were looked at.
+    """
+
+    units: Vector
+    spread: float
+    share: float
+    seen: list[SeenAxis]
+    complete: bool
+
+
+def find_axis_units(
+    parts: EvenParts, on: Indices, *, spend: int, known: Sequence[SeenAxis] = ()
+) -> Steps[AxisUnits]:
+    """Look for the length over which f curves along each axis of ``on``, by group tests.
 
     From short lengths to long ones: a group of coordinates whose signs show no even part has none
     that matters over that length; one that does is split. So no coordinate is moved farther than
     `AXIS_FACTOR` times the length over which it shows.
     """
-    values, seen = parts.values, list[_Seen]()
-    last = values.left() - spend
-    pending, length = np.arange(values.d) if on is None else on, 1.0
+    values, seen = parts.values, list(known)
+    last, pending, length = values.left() - spend, on, 1.0
     while length * LONGEST_TRIED > 1 and values.left() - 2 > last:
         even, _ = yield from parts.along([pending], length)
         if abs(even[0]) <= parts.visible:
@@ -156,30 +162,32 @@ def find_axis_units(parts: EvenParts, *, spend: int, on: Indices | None = None) 
     return _units(parts, seen, pending)
 
 
-def sample_axis_units(parts: EvenParts, support: Indices, *, spend: int) -> Steps[AxisUnits]:
+def check_axis_units(parts: EvenParts, support: Indices, *, spend: int) -> Steps[AxisUnits]:
     """Look for units that differ along some axes first; along all if they do, or if few matter."""
-    d, last = parts.values.d, parts.values.left() - spend
-    if d > 2 * SAMPLE:
-        chosen = parts.rng.choice(d, SAMPLE, replace=False)
-        sample = np.union1d(support, chosen)
-        found = yield from find_axis_units(parts, spend=spend, on=sample)
-        if found.complete and 2 * found.seen >= 1 and found.spread <= DECADE:
-            return found
-    return (yield from find_axis_units(parts, spend=parts.values.left() - last))
+    everything, values = np.arange(parts.values.d), parts.values
+    chosen = parts.rng.choice(everything.size, min(SAMPLE, everything.size), replace=False)
+    sample = np.union1d(support, chosen)
+    found = yield from find_axis_units(parts, sample, spend=spend)
+    alike = found.complete and 2 * found.share >= 1 and found.spread <= MIXED
+    if alike or sample.size == everything.size:
+        return found
+    rest = np.setdiff1d(everything, sample)
+    spend = values.left() // 2 if found.spread > MIXED else min(spend, values.left())
+    return (yield from find_axis_units(parts, rest, spend=spend, known=found.seen))
 
 
 def _find_visible(
     parts: EvenParts, pending: Indices, length: float, last: int
-) -> Steps[list[_Seen] | None]:
+) -> Steps[list[SeenAxis] | None]:
     """Find the coordinates that show over a length; None if values do not suffice for that."""
-    groups, found = [pending], list[_Seen]()
+    groups, found = [pending], list[SeenAxis]()
     while groups:
         if parts.values.left() - 2 * len(groups) * parts.values.price < last:
             return None
         even, odd = yield from parts.along(groups, length)
         shows = np.flatnonzero(np.abs(even) > parts.visible)
         found += [
-            _Seen(axis=int(groups[i][0]), even=float(even[i]), odd=float(odd[i]), length=length)
+            SeenAxis(axis=int(groups[i][0]), even=float(even[i]), odd=float(odd[i]), length=length)
             for i in shows
             if groups[i].size == 1
         ]
@@ -192,7 +200,7 @@ def _find_visible(
     return (yield from _confirm(parts, found)) if found else found
 
 
-def _confirm(parts: EvenParts, found: list[_Seen]) -> Steps[list[_Seen]]:
+def _confirm(parts: EvenParts, found: list[SeenAxis]) -> Steps[list[SeenAxis]]:
     """Measure along single axes once more.
 
     What barely shows may be an outlier. What shows clearly may do so over a shorter length, which
@@ -212,7 +220,7 @@ def _confirm(parts: EvenParts, found: list[_Seen]) -> Steps[list[_Seen]]:
 
 
 def _units(
-    parts: EvenParts, seen: list[_Seen], unseen: Indices, untried: float | None = None
+    parts: EvenParts, seen: list[SeenAxis], unseen: Indices, untried: float | None = None
 ) -> AxisUnits:
     """Return the lengths over which each coordinate curves by what the best of them may gain.
 
@@ -220,17 +228,18 @@ def _units(
     """
     units, complete = np.ones(parts.values.d), untried is None
     if not seen:
-        return AxisUnits(units=units, spread=1.0, seen=0.0, complete=complete)
+        return AxisUnits(units=units, spread=1.0, share=0.0, seen=[], complete=complete)
     even = np.minimum(np.abs([each.even for each in seen]), 100 * DECADE * parts.visible)
     odd = np.array([each.odd for each in seen])
     # along one axis a parabola with slope g and curvature c gains g^2 / 2 c
-    gain = max(DECADE * parts.visible, float((odd**2 / (4 * even)).max()))
+    gain = max(parts.visible, float((odd**2 / (4 * even)).max()))
     found = np.array([each.length for each in seen]) * np.sqrt(gain / even)
     units[:] = float(np.median(found)) if untried is None else untried
     units[[each.axis for each in seen]] = found
     return AxisUnits(
         units=units,
         spread=float(found.max() / found.min()),
-        seen=len(seen) / (len(seen) + unseen.size),
+        share=len(seen) / (len(seen) + unseen.size),
+        seen=seen,
         complete=complete,
     )
