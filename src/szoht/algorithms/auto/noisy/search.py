@@ -36,8 +36,8 @@ SHORT_TOP = 0.1
 LONGER = 10.0
 """Probes are longer by this factor where slopes are not explained and lead nowhere."""
 
-NEGLIGIBLE_SLOPE = 0.03
-"""Slopes below this share of those at the start: what they may gain is its square."""
+NEGLIGIBLE_SLOPE, STEEP = 0.1, 0.3
+"""Slopes as shares of those at the start: what they may gain is the square of that."""
 
 BLIND_JITTER = 1e-3
 """Displacement of repeated values where the curvature is unknown and the error is fixed."""
@@ -138,7 +138,8 @@ class NoisySearch:
             gained = yield from self._solve(wide, sensed, first=number == 0)
             length = self._next_length(sensed.length)
             stalled = 0 if gained else stalled + 1
-            if stalled and not self.explained and sensed.length < 1:
+            nowhere = sensed.slope > STEEP * first_slope and not self.explained
+            if stalled and nowhere and sensed.length < 1:
                 # slopes that hold over short distances only, as those of medians, are no guide
                 probes, length = None, min(1.0, LONGER * sensed.length)
                 top = max(top, length)

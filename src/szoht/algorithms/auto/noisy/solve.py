@@ -187,8 +187,10 @@ class _Searches:
 
     def _units_differ(self, answer: NoisyAnswer) -> Steps[bool]:
         """Look for units that differ, around an answer; take them and tell so if they do."""
-        self.units_known = True
-        spend = min(self.values.left(), max(self.context.spent, 8 * SAMPLE))
+        self.units_known, few = True, 8 * SAMPLE
+        if self.values.left() < few:
+            return False
+        spend = min(self.values.left(), max(self.context.spent, few))
         parts = self._parts(answer.x, answer.location.value)
         found = yield from check_axis_units(parts, np.flatnonzero(answer.x), spend=spend)
         if found.spread <= MIXED:

@@ -40,7 +40,7 @@ SPLIT = 4
 MIXED = 10.0
 """Units that differ by more than this factor are equalized."""
 
-SAMPLE = 32
+SAMPLE = 16
 """Coordinates that tell whether units differ where all of them matter."""
 
 
