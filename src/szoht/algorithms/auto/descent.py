@@ -115,7 +115,7 @@ def _is_spent(context: SearchContext) -> bool:
 def _moves(context: SearchContext, state: SearchState) -> tuple[Move, ...]:
     """Return the moves that make sense here, the cheapest first."""
     structure = context.structure
-    full = structure.count(structure.active(state.point.z)) >= structure.size
+    full = structure.gaps or structure.count(structure.active(state.point.z)) >= structure.size
     if not (full and state.trusted):
         return MOVES[:1]
     if context.gradients and is_free(structure, state.point.z):

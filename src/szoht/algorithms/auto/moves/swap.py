@@ -60,7 +60,7 @@ class Swap:
         self, context: SearchContext, state: SearchState, out: Indices, new: Indices
     ) -> Steps[Solution]:
         structure = context.structure
-        z = structure.without(state.point.z, out)
+        z = structure.exchanged(state.point.z, out, new)
         support = np.union1d(structure.active(z), new)
         if not structure.fits(support):
             return Solution(state.point, state.curvature)

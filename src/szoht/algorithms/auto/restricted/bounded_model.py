@@ -1,0 +1,142 @@
+"""A quadratic model of f within limits: its minimum, and which side of a gap is best."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from szoht.types import Indices, Mask, Vector
+
+__all__ = ["Interval", "best_branch", "bounded_step"]
+
+Interval: TypeAlias = tuple[float, float]
+
+SWEEPS = 3
+"""How often all coordinates that may change sides are gone through."""
+
+FEASIBLE = 1e-9
+"""A step that misses its sum by more than this has none."""
+
+
+def bounded_step(
+    slopes: Vector, hessian: Vector, low: Vector, high: Vector, *, total: float | None = None
+) -> Vector:
+    """Minimize ``slopes @ p + p @ hessian @ p / 2`` over ``low <= p <= high``, with a given sum.
+
+    An active set method (Nocedal and Wright, Numerical Optimization, 16.3): go to the minimum over
+    the entries that are free, or until one of them meets its limit, which holds it from there on;
+    at a minimum, release the one that gains most. ``total`` is the sum of the step, None if it is
+    free; where no step has that sum, one whose sum is nearest.
+    """
+    n = slopes.size
+    step = _first(low, high, total)
+    held: Mask = (step <= low) | (step >= high)
+    curved = float(np.trace(hessian)) / n or 1.0
+    hessian = hessian + 1e-13 * curved * np.eye(n)
+    enough = 1e-12 * float(np.abs(slopes).max(initial=0.0))
+    for _ in range(10 * n + 10):
+        free = np.flatnonzero(~held)
+        rising = slopes + hessian @ step
+        move, level = _towards_minimum(rising, hessian, free, curved, total is not None)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bound = np.where(move > 0, high[free], low[free])
+            room = np.where(move == 0, np.inf, (bound - step[free]) / move)
+        length = min(1.0, float(room.min(initial=np.inf)))
+        step[free] += length * move
+        if length < 1:  # the first that meets its limit is held there
+            met = int(np.argmin(room))
+            step[free[met]], held[free[met]] = bound[met], True
+            continue
+        released = _released(slopes + hessian @ step, level, step < high, step > low, enough)
+        if total is not None and not free.size:
+            released = _pair(slopes + hessian @ step, step < high, step > low, enough)
+        if not released:
+            break
+        held[released] = False
+    return np.clip(step, low, high)
+
+
+def _released(
+    rising: Vector, level: float, up: Mask, down: Mask, enough: float
+) -> list[int]:
+    """Return the entry whose release gains most, none if nothing gains enough."""
+    pull = np.maximum(np.where(up, -(rising + level), 0.0), np.where(down, rising + level, 0.0))
+    best = int(np.argmax(pull))
+    return [best] if pull[best] > enough else []
+
+
+def _pair(rising: Vector, up: Mask, down: Mask, enough: float) -> list[int]:
+    """Return the two entries between which an exchange gains most."""
+    one = int(np.argmin(np.where(up, rising, np.inf)))
+    other = int(np.argmax(np.where(down, rising, -np.inf)))
+    gain = np.where(down, rising, -np.inf)[other] - np.where(up, rising, np.inf)[one]
+    return [one, other] if gain > enough else []
+
+
+def _first(low: Vector, high: Vector, total: float | None) -> Vector:
+    """Return the step nearest to zero in size, then moved to have the right sum."""
+    step = np.clip(0.0, low, high)
+    if total is None:
+        return step
+    missing = total - float(step.sum())
+    room = high - step if missing > 0 else step - low
+    space = float(room.sum())
+    if missing == 0 or not space > 0:
+        return step
+    return np.asarray(np.clip(step + room * (missing / max(space, abs(missing))), low, high))
+
+
+def _towards_minimum(
+    rising: Vector, hessian: Vector, free: Indices, curved: float, given_sum: bool
+) -> tuple[Vector, float]:
+    """Return the move of the free entries to their minimum, and minus the level of slopes there."""
+    m = free.size
+    if not m:
+        return np.empty(0), 0.0
+    own = hessian[np.ix_(free, free)]
+    if not given_sum:
+        return np.linalg.solve(own, -rising[free]), 0.0
+    # the last equation has the size of the others, whatever that of f is
+    system = np.full((m + 1, m + 1), curved)
+    system[:m, :m], system[m, m] = own, 0.0
+    solution = np.linalg.solve(system, np.append(-rising[free], 0.0))
+    return solution[:m], float(solution[m]) * curved
+
+
+def best_branch(
+    slopes: Vector,
+    hessian: Vector,
+    values: Vector,
+    sides: Sequence[Sequence[Interval]],
+    *,
+    given_sum: bool,
+) -> Vector | None:
+    """Choose one of several intervals for each value, as the model says; return the values there.
+
+    The first choice of each is where a search begins that changes one at a time. None if no choice
+    that was tried has a point with the same sum.
+    """
+    chosen = [0] * len(sides)
+
+    def solved(choice: list[int]) -> tuple[float, Vector]:
+        limits = np.array([side[i] for side, i in zip(sides, choice, strict=True)])
+        low, high = limits[:, 0] - values, limits[:, 1] - values
+        step = bounded_step(slopes, hessian, low, high, total=0.0 if given_sum else None)
+        if given_sum and abs(float(step.sum())) > FEASIBLE:
+            return np.inf, values
+        return float(slopes @ step + 0.5 * step @ hessian @ step), values + step
+
+    best, found = solved(chosen)
+    for _ in range(SWEEPS):
+        before = best
+        for i, side in enumerate(sides):
+            for other in range(len(side)):
+                choice = [*chosen[:i], other, *chosen[i + 1 :]]
+                if choice == chosen:
+                    continue
+                value, moved = solved(choice)
+                if value < best:
+                    best, found, chosen = value, moved, choice
+        if not best < before:
+            break
+    return found if np.isfinite(best) else None
