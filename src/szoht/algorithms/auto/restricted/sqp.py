@@ -26,6 +26,9 @@ KINK_SHARE = 1e-3
 """Of all that was gained so far: a step that promises more and gains nothing is at a kink."""
 
 
+KEPT_PROMISE = 0.1
+"""A change that differs from what a model promised by less than this share shows it to be right."""
+
 CHOICES = 4
 """How often a solve may choose anew which of its weights are zero, and which are not small."""
 
@@ -52,10 +55,8 @@ class _Face(NamedTuple):
         z = np.zeros(self.structure.d)
         z[self.support] = weights
         z = self.structure.clip(z)
-        if self.feasible:
-            point = yield from self.context.point(z)
-        else:
-            point = EvaluatedPoint(z, (yield from self.context.value(z)))
+        # of many weights most may vanish, so that the others may be an answer
+        point = yield from self.context.point(z)
         return point if math.isfinite(point.value) else EvaluatedPoint(z, math.inf)
 
     def best_step(self, point: EvaluatedPoint, slopes: Vector, hessian: Vector) -> Vector:
@@ -66,12 +67,15 @@ class _Face(NamedTuple):
 
 
 class _Model(NamedTuple):
-    """Where a solve stands: the slopes there, and the Hessian, None before the first step."""
+    """Where a solve stands: the slopes there, and the Hessian, None before the first step.
+
+    ``settled`` if there is no hope to get below the goal, or nothing that is not known already.
+    """
 
     point: EvaluatedPoint
     slopes: Vector
     hessian: Vector | None
-    hopeless: bool = False
+    settled: bool = False
 
 
 def minimize_by_models(
@@ -103,16 +107,16 @@ def minimize_by_models(
         slopes = yield from _slopes(face, point, hessian, _Lengths.SHORT)
     model = yield from _descend(face, _Model(point, slopes, hessian), goal)
     for _ in range(CHOICES * structure.gaps):
-        if model.hopeless or not face.feasible:
+        if model.settled or not face.feasible:
             break
         chosen = yield from _chosen(face, model)
         if chosen is None:
             break
         face, model = chosen
-        if not face.support.size:
-            return Solution(model.point, None)
+        if model.settled or not face.support.size:
+            break
         model = yield from _descend(face, model, goal)
-    if model.hessian is None:
+    if model.hessian is None or not face.support.size:
         return Solution(model.point, None)
     return Solution(model.point, Curvature(face.support, _inverted(model.hessian)))
 
@@ -128,11 +132,17 @@ def _chosen(face: _Face, model: _Model) -> Steps[tuple[_Face, _Model] | None]:
     trial = yield from face.at(weights)
     if structure.contains(point.z) and not trial.value < point.value:
         return None
-    kept = np.flatnonzero(trial.z[face.support])
-    face = face._replace(support=face.support[kept])
+    support, kept = face.support, np.flatnonzero(trial.z[face.support])
+    face = face._replace(support=support[kept])
     if not kept.size:
         return face, _Model(trial, np.empty(0), None)
     matrix = None if model.hessian is None else model.hessian[np.ix_(kept, kept)]
+    step = (trial.z - point.z)[support]
+    promised = float(model.slopes @ step + 0.5 * step @ hessian @ step)
+    if abs(trial.value - point.value - promised) <= KEPT_PROMISE * abs(promised):
+        # where the model is right, so is its minimum
+        slopes = (model.slopes + hessian @ step)[kept]
+        return face, _Model(trial, slopes, matrix, settled=True)
     slopes = yield from _slopes(face, trial, matrix, _Lengths.SHORT)
     return face, _Model(trial, slopes, matrix)
 

@@ -23,6 +23,9 @@ __all__ = ["LimitedWeights", "limited_weights"]
 AT_LIMIT = 1e-12
 """A weight this close to a limit is there."""
 
+ROOM = 1e-5
+"""A weight this far from its limits has room for differences."""
+
 SUMMED = 1e-14
 """Sums this close to one are one, but for rounding."""
 
@@ -108,7 +111,8 @@ class LimitedWeights(FixedSum):
 
     def _inner(self, z: Vector) -> Mask:
         """Tell which weights change at the expense of each other: all if none is between limits."""
-        inner: Mask = (z > AT_LIMIT) & (z < self.highest - AT_LIMIT)
+        room = min(ROOM, 0.1 * self.highest)
+        inner: Mask = (z > room) & (z < self.highest - room)
         return inner if inner.any() else z > 0
 
     def by_models(self, z: Vector) -> bool:
