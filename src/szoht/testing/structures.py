@@ -93,13 +93,18 @@ def _check_nearest(structure: Structure, z: Vector, generator: np.random.Generat
     by_models = structure.by_models(z) or structure.gaps or not structure.is_within(1e6 * (1 + z))
     if not by_models or not support.size:
         return
-    slopes, hessian = generator.standard_normal(support.size), _random_inverse(support.size, generator)
+    slopes, hessian = (
+        generator.standard_normal(support.size),
+        _random_inverse(support.size, generator),
+    )
     for fits in (True, False):
         step = structure.best_step(z, support, slopes, hessian, fits=fits)
         after = z.copy()
         after[support] += step
         assert _is_inside(structure, structure.to_x(after)), "`best_step` must stay inside"
-        close = np.allclose(structure.clip(after), after, rtol=0, atol=1e-7 * max(1.0, np.abs(z).max()))
+        close = np.allclose(
+            structure.clip(after), after, rtol=0, atol=1e-7 * max(1.0, np.abs(z).max())
+        )
         assert close, "`best_step` must end inside"
         gain = float(slopes @ step + 0.5 * step @ hessian @ step)
         assert gain <= CLOSE, "`best_step` must not be worse than none"

@@ -78,10 +78,7 @@ def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
     for step in range(goal.steps):
         direction = _direction(problem, point, slopes, inverse)
         if not structure.is_within(_moved(problem, point, direction)):
-            solution = Solution(point, None if inverse is None else Curvature(support, inverse))
-            return (
-                yield from _by_models(problem, solution, goal, slopes=slopes)
-            )
+            return (yield from _by_models(problem, point, goal, slopes=slopes, inverse=inverse))
         slope = float(direction @ slopes)
         judged = inverse is not None and (step > 0 or not goal.patient)
         hopeless = point.value + context.policy.hope * slope > goal.value > -math.inf
@@ -117,26 +114,30 @@ def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
             break
         if np.abs(point.z[support]).max() > MAX_UNITS:
             break
-    solution = Solution(point, None if inverse is None else Curvature(support, inverse))
     hopeless = point.value >= goal.value > -math.inf
     if structure.gaps and feasible and not hopeless and not structure.contains(point.z):
-        return (yield from _by_models(problem, solution, goal, slopes=slopes))
-    return solution
+        return (yield from _by_models(problem, point, goal, slopes=slopes, inverse=inverse))
+    return Solution(point, None if inverse is None else Curvature(support, inverse))
 
 
 def _by_models(
-    problem: _RestrictedProblem, solution: Solution, goal: Goal, *, slopes: Vector
+    problem: _RestrictedProblem,
+    point: EvaluatedPoint,
+    goal: Goal,
+    *,
+    slopes: Vector,
+    inverse: Vector | None,
 ) -> Steps[Solution]:
     """Go on where bounds are not enough: at the border of a convex set, or with small entries."""
     return (
         yield from minimize_by_models(
             problem.context,
-            solution.point,
+            point,
             problem.support,
             problem.noise,
             goal,
             slopes=slopes,
-            curvature=solution.curvature,
+            curvature=None if inverse is None else Curvature(problem.support, inverse),
         )
     )
 

@@ -1,6 +1,8 @@
 """A quadratic model of f within limits: its minimum, and which side of a gap is best."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import TypeAlias
 
 import numpy as np
@@ -11,8 +13,11 @@ __all__ = ["Interval", "best_branch", "bounded_step"]
 
 Interval: TypeAlias = tuple[float, float]
 
-SWEEPS = 3
-"""How often all coordinates that may change sides are gone through."""
+FEW_CHOICES = 64
+"""So many choices of intervals are compared one by one."""
+
+SWEEPS = 10
+"""How often a choice of intervals is changed in the best one of them otherwise."""
 
 FEASIBLE = 1e-9
 """A step that misses its sum by more than this has none."""
@@ -33,11 +38,13 @@ def bounded_step(
     held: Mask = (step <= low) | (step >= high)
     curved = float(np.trace(hessian)) / n or 1.0
     hessian = hessian + 1e-13 * curved * np.eye(n)
-    enough = 1e-12 * float(np.abs(slopes).max(initial=0.0))
+    enough = 1e-10 * float(np.abs(slopes + hessian @ step).max(initial=0.0))
     for _ in range(10 * n + 10):
         free = np.flatnonzero(~held)
         rising = slopes + hessian @ step
         move, level = _towards_minimum(rising, hessian, free, curved, total is not None)
+        if not np.isfinite(move).all():
+            break
         with np.errstate(divide="ignore", invalid="ignore"):
             bound = np.where(move > 0, high[free], low[free])
             room = np.where(move == 0, np.inf, (bound - step[free]) / move)
@@ -47,20 +54,21 @@ def bounded_step(
             met = int(np.argmin(room))
             step[free[met]], held[free[met]] = bound[met], True
             continue
-        released = _released(slopes + hessian @ step, level, step < high, step > low, enough)
+        rising = slopes + hessian @ step
+        up, down = held & (step < high), held & (step > low)
         if total is not None and not free.size:
-            released = _pair(slopes + hessian @ step, step < high, step > low, enough)
+            released = _pair(rising, up, down, enough)
+        else:
+            released = _released(rising + level, up, down, enough)
         if not released:
             break
         held[released] = False
-    return np.clip(step, low, high)
+    return np.asarray(np.clip(step, low, high))
 
 
-def _released(
-    rising: Vector, level: float, up: Mask, down: Mask, enough: float
-) -> list[int]:
+def _released(rising: Vector, up: Mask, down: Mask, enough: float) -> list[int]:
     """Return the entry whose release gains most, none if nothing gains enough."""
-    pull = np.maximum(np.where(up, -(rising + level), 0.0), np.where(down, rising + level, 0.0))
+    pull = np.maximum(np.where(up, -rising, 0.0), np.where(down, rising, 0.0))
     best = int(np.argmax(pull))
     return [best] if pull[best] > enough else []
 
@@ -75,7 +83,7 @@ def _pair(rising: Vector, up: Mask, down: Mask, enough: float) -> list[int]:
 
 def _first(low: Vector, high: Vector, total: float | None) -> Vector:
     """Return the step nearest to zero in size, then moved to have the right sum."""
-    step = np.clip(0.0, low, high)
+    step: Vector = np.clip(0.0, low, high)
     if total is None:
         return step
     missing = total - float(step.sum())
@@ -95,11 +103,12 @@ def _towards_minimum(
         return np.empty(0), 0.0
     own = hessian[np.ix_(free, free)]
     if not given_sum:
-        return np.linalg.solve(own, -rising[free]), 0.0
+        return np.asarray(np.linalg.solve(own, -rising[free]), dtype=np.float64), 0.0
     # the last equation has the size of the others, whatever that of f is
     system = np.full((m + 1, m + 1), curved)
     system[:m, :m], system[m, m] = own, 0.0
-    solution = np.linalg.solve(system, np.append(-rising[free], 0.0))
+    right = np.append(-rising[free], 0.0)
+    solution = np.asarray(np.linalg.solve(system, right), dtype=np.float64)
     return solution[:m], float(solution[m]) * curved
 
 
@@ -113,30 +122,36 @@ def best_branch(
 ) -> Vector | None:
     """Choose one of several intervals for each value, as the model says; return the values there.
 
-    The first choice of each is where a search begins that changes one at a time. None if no choice
-    that was tried has a point with the same sum.
+    All choices are compared if they are few; else a search begins with the first of each, and
+    changes one at a time. None if no choice that was tried has a point with the same sum.
     """
-    chosen = [0] * len(sides)
 
-    def solved(choice: list[int]) -> tuple[float, Vector]:
-        limits = np.array([side[i] for side, i in zip(sides, choice, strict=True)])
-        low, high = limits[:, 0] - values, limits[:, 1] - values
+    def solved(choice: tuple[Interval, ...]) -> tuple[float, float, Vector]:
+        low, high = np.array(choice).T - values
         step = bounded_step(slopes, hessian, low, high, total=0.0 if given_sum else None)
-        if given_sum and abs(float(step.sum())) > FEASIBLE:
-            return np.inf, values
-        return float(slopes @ step + 0.5 * step @ hessian @ step), values + step
+        missing = abs(float(step.sum())) if given_sum else 0.0
+        gain = float(slopes @ step + 0.5 * step @ hessian @ step)
+        return (missing if missing > FEASIBLE else 0.0), gain, values + step
 
-    best, found = solved(chosen)
-    for _ in range(SWEEPS):
-        before = best
-        for i, side in enumerate(sides):
-            for other in range(len(side)):
-                choice = [*chosen[:i], other, *chosen[i + 1 :]]
-                if choice == chosen:
-                    continue
-                value, moved = solved(choice)
-                if value < best:
-                    best, found, chosen = value, moved, choice
-        if not best < before:
+    chosen = tuple(side[0] for side in sides)
+    best = solved(chosen)
+    few = math.prod(len(side) for side in sides) <= FEW_CHOICES
+    for _ in range(1 if few else SWEEPS):
+        before = best[:2]
+        for choice in product(*sides) if few else _neighbors(chosen, sides):
+            trial = solved(choice)
+            if trial[:2] < best[:2]:
+                best, chosen = trial, choice
+        if not best[:2] < before:
             break
-    return found if np.isfinite(best) else None
+    return best[2] if best[0] == 0 else None
+
+
+def _neighbors(
+    chosen: tuple[Interval, ...], sides: Sequence[Sequence[Interval]]
+) -> Iterator[tuple[Interval, ...]]:
+    """Yield the choices in which one value is in another interval."""
+    for i, side in enumerate(sides):
+        for other in side:
+            if other != chosen[i]:
+                yield (*chosen[:i], other, *chosen[i + 1 :])

@@ -61,9 +61,7 @@ class _Face(NamedTuple):
 
     def best_step(self, point: EvaluatedPoint, slopes: Vector, hessian: Vector) -> Vector:
         """Return the step that minimizes a model over the set."""
-        return self.structure.best_step(
-            point.z, self.support, slopes, hessian, fits=self.feasible
-        )
+        return self.structure.best_step(point.z, self.support, slopes, hessian, fits=self.feasible)
 
 
 class _Model(NamedTuple):
@@ -147,9 +145,7 @@ def _chosen(face: _Face, model: _Model) -> Steps[tuple[_Face, _Model] | None]:
     return face, _Model(trial, slopes, matrix)
 
 
-def _descend(  # noqa: C901  (one loop, read from top to bottom)
-    face: _Face, model: _Model, goal: Goal
-) -> Steps[_Model]:
+def _descend(face: _Face, model: _Model, goal: Goal) -> Steps[_Model]:
     """Take steps until the goal is reached or nothing is gained."""
     context, policy = face.context, face.context.policy
     point, slopes, hessian, hopeless = model

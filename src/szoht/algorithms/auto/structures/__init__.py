@@ -61,19 +61,22 @@ Structured: TypeAlias = (
 
 def structure_of(operator: Structured, d: int) -> Structure:
     """Return the structure behind a constraint in ``d`` dimensions."""
-    if isinstance(operator, Sparse):
-        return coordinates(d=d, size=operator.k, always=operator.always)
-    if isinstance(operator, TwoStep):
-        return _within_convex(operator, d)
-    if isinstance(operator, SparseSimplex) and operator.limited:
-        return limited_weights(operator, d)
-    if isinstance(operator, SparseSimplex):
-        return Simplex(d=d, size=operator.k, total=operator.total)
-    if isinstance(operator, SparseSum):
-        return _fixed_sum(operator, d)
-    if isinstance(operator, GroupSparse) and operator.limited:
-        return limited_groups(operator, d)
-    return _within_bounds(operator, d)
+    match operator:
+        case Sparse():
+            found: Structure = coordinates(d=d, size=operator.k, always=operator.always)
+        case TwoStep():
+            found = _within_convex(operator, d)
+        case SparseSimplex() if operator.limited:
+            found = limited_weights(operator, d)
+        case SparseSimplex():
+            found = Simplex(d=d, size=operator.k, total=operator.total)
+        case SparseSum():
+            found = _fixed_sum(operator, d)
+        case GroupSparse() if operator.limited:
+            found = limited_groups(operator, d)
+        case _:
+            found = _within_bounds(operator, d)
+    return found
 
 
 def _fixed_sum(operator: SparseSum, d: int) -> FixedSum:

@@ -1,4 +1,4 @@
-"""A convex set that points lie in: what `TwoStep` adds to few coordinates, groups, trees, graphs."""
+"""A convex set that points lie in: what `TwoStep` adds to coordinates, groups, trees, graphs."""
 
 from dataclasses import dataclass
 from typing import Protocol

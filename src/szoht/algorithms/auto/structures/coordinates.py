@@ -123,7 +123,7 @@ class Coordinates:
         return np.asarray(np.clip(z, self.low, self.high)) if self.bounded else z
 
     def nearest(self, z: Vector) -> Vector:
-        """Return the nearest point within the bounds: nothing else keeps it from being an answer."""
+        """Return the nearest point within the bounds: there is nothing else to keep to."""
         return self.clip(z)
 
     def inside(self, z: Vector, length: float) -> Vector:

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -95,9 +94,9 @@ class LimitedWeights(FixedSum):
 
     def fits(self, coordinates: Indices) -> bool:
         """Tell whether these weights can have the sum, and groups allow them."""
-        return self.fewest <= coordinates.size <= self.size and not self._too_many(
-            coordinates
-        ).any()
+        return (
+            self.fewest <= coordinates.size <= self.size and not self._too_many(coordinates).any()
+        )
 
     def _too_many(self, coordinates: Indices) -> Mask:
         """Tell which of these are of groups that have more of them than allowed."""
@@ -121,12 +120,12 @@ class LimitedWeights(FixedSum):
         return True
 
     def centering(self, z: Vector) -> Vector:
-        """What is added to one weight is taken from those between the limits alike."""
+        """Take what is added to one weight from those between the limits alike."""
         inner = self._inner(self.clip(z))
         return inner / np.count_nonzero(inner)
 
     def axes(self, x: Vector, support: Indices, steps: Vector) -> Directions:
-        """Return what steps along axes of z add to ``x``; where limits are met, others give more."""
+        """Return what steps along axes of z add to ``x``: at limits, others give more."""
         unit = 1.0 if self.unit is None else float(self.unit[0])
         z = x / unit
         inner = np.flatnonzero(self._inner(z))
@@ -261,7 +260,7 @@ class LimitedWeights(FixedSum):
     def _without_least(
         self, z: Vector, support: Indices, curvature: Curvature, size: int
     ) -> Vector:
-        """Return the point without the weight that costs least; only one of a full group if all fit."""
+        """Return the point without the weight that costs least, of those that are too many."""
         cost = self.importance(z, self.atoms(support), curvature)
         if support.size <= size:
             cost = np.where(self._too_many(support), cost, np.inf)

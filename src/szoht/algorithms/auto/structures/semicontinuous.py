@@ -57,7 +57,7 @@ class NotSmall(Coordinates):
         if not small.size or not self.fits(np.flatnonzero(z)):
             return z
         moved = z.copy()
-        moved[small] = [self._sides(i, z[i])[0][0 if z[i] > 0 else 1] for i in small]
+        moved[small] = [self._sides(int(i), z[i])[0][0 if z[i] > 0 else 1] for i in small]
         return moved
 
     def _sides(self, i: int, value: float) -> list[Interval]:

@@ -166,7 +166,7 @@ class Simplex(Coordinates):
         return True
 
     def centering(self, z: Vector) -> Vector:
-        """What is added to one weight is taken from all of them."""
+        """Take what is added to one weight from all of them."""
         return self.clip(z)
 
     def best_step(
