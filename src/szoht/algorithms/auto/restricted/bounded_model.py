@@ -16,7 +16,7 @@ Interval: TypeAlias = tuple[float, float]
 FEW_CHOICES = 64
 """So many choices of intervals are compared one by one."""
 
-SWEEPS = 10
+CHANGES = 10
 """How often a choice of intervals is changed in the best one of them otherwise."""
 
 FEASIBLE = 1e-9
@@ -136,7 +136,7 @@ def best_branch(
     chosen = tuple(side[0] for side in sides)
     best = solved(chosen)
     few = math.prod(len(side) for side in sides) <= FEW_CHOICES
-    for _ in range(1 if few else SWEEPS):
+    for _ in range(1 if few else CHANGES):
         before = best[:2]
         for choice in product(*sides) if few else _neighbors(chosen, sides):
             trial = solved(choice)

@@ -26,7 +26,7 @@ KINK_SHARE = 1e-3
 """Of all that was gained so far: a step that promises more and gains nothing is at a kink."""
 
 
-KEPT_PROMISE = 0.1
+MODEL_ERROR = 0.1
 """A change that differs from what a model promised by less than this share shows it to be right."""
 
 CHOICES = 4
@@ -137,7 +137,7 @@ def _chosen(face: _Face, model: _Model) -> Steps[tuple[_Face, _Model] | None]:
     matrix = None if model.hessian is None else model.hessian[np.ix_(kept, kept)]
     step = (trial.z - point.z)[support]
     promised = float(model.slopes @ step + 0.5 * step @ hessian @ step)
-    if abs(trial.value - point.value - promised) <= KEPT_PROMISE * abs(promised):
+    if abs(trial.value - point.value - promised) <= MODEL_ERROR * abs(promised):
         # where the model is right, so is its minimum
         slopes = (model.slopes + hessian @ step)[kept]
         return face, _Model(trial, slopes, matrix, settled=True)

@@ -25,7 +25,7 @@ AT_LIMIT = 1e-12
 ROOM = 1e-5
 """A weight this far from its limits has room for differences."""
 
-SUMMED = 1e-14
+ROUNDED_SUM = 1e-14
 """Sums this close to one are one, but for rounding."""
 
 
@@ -65,7 +65,7 @@ class LimitedWeights(FixedSum):
         if np.count_nonzero(z) < self.fewest:
             z = self._filled(z)
         inside = z.min() >= 0 and z.max() <= self.highest
-        return z if inside and abs(float(z.sum()) - 1) <= SUMMED else super().clip(z)
+        return z if inside and abs(float(z.sum()) - 1) <= ROUNDED_SUM else super().clip(z)
 
     def _filled(self, z: Vector) -> Vector:
         """Return a point with so many weights that they reach the sum, as groups allow."""

@@ -13,7 +13,7 @@ from szoht.types import Indices, Mask, Vector
 
 __all__ = ["NotSmall"]
 
-ROUNDED = 1e-12
+NEAR_LIMIT = 1e-12
 """Entries this close to the smallest that is allowed, as a share of it, are equal to it."""
 
 
@@ -39,7 +39,7 @@ class NotSmall(Coordinates):
         """Return the user's point; what is too small by rounding only is not."""
         x = super().to_x(z)
         size = np.abs(x)
-        rounded = (size < self.x_least) & (size >= self.x_least * (1 - ROUNDED))
+        rounded = (size < self.x_least) & (size >= self.x_least * (1 - NEAR_LIMIT))
         return np.where(rounded, np.copysign(self.x_least, x), x) if rounded.any() else x
 
     def contains(self, z: Vector) -> bool:
@@ -70,7 +70,7 @@ class NotSmall(Coordinates):
 
     def by_models(self, z: Vector) -> bool:
         """Tell whether a coordinate is at its limit: it may stay there, or choose."""
-        return bool((np.abs(np.abs(z) - self.least) <= ROUNDED * self.least)[z != 0].any())
+        return bool((np.abs(np.abs(z) - self.least) <= NEAR_LIMIT * self.least)[z != 0].any())
 
     def best_step(
         self, z: Vector, support: Indices, slopes: Vector, hessian: Vector, *, fits: bool
@@ -78,7 +78,7 @@ class NotSmall(Coordinates):
         """Return the step that minimizes a model; what is large enough stays so if all fit."""
         values, low, high = z[support], self.low[support], self.high[support]
         if fits:
-            least = self.least[support] * (1 - ROUNDED)
+            least = self.least[support] * (1 - NEAR_LIMIT)
             low = np.where(values >= least, np.minimum(values, self.least[support]), low)
             high = np.where(values <= -least, np.maximum(values, -self.least[support]), high)
         return bounded_step(slopes, hessian, low - values, high - values)
@@ -88,7 +88,7 @@ class NotSmall(Coordinates):
     ) -> Vector | None:
         """Return where the model is least if small coordinates, and those at the limit, choose."""
         values = z[support]
-        open_ = (values != 0) & (np.abs(values) <= self.least[support] * (1 + ROUNDED))
+        open_ = (values != 0) & (np.abs(values) <= self.least[support] * (1 + NEAR_LIMIT))
         if not open_.any():
             return None
         sides = [
