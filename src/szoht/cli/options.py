@@ -184,7 +184,7 @@ def load_function(text: str) -> Callable[..., Any]:
 
 @contextmanager
 def cli_errors() -> Iterator[None]:
-    """Report errors of the library and of the system as usage errors."""
+    """Report errors of the library and of the system as usage errors, and programs that fail."""
     try:
         yield
     except BrokenPipeError:
@@ -195,7 +195,8 @@ def cli_errors() -> Iterator[None]:
         raise typer.BadParameter(message) from error
     except ProgramError as error:
         told = "\n".join(map(printable, error.stderr.splitlines()[-SHOWN_STDERR_LINES:]))
-        raise typer.BadParameter(f"{error}\n{told}".strip()) from error
+        typer.echo(f"Error: {error}\n{told}".strip(), err=True)
+        raise typer.Exit(code=1) from error
     except SzohtError as error:
         raise typer.BadParameter(str(error)) from error
     except MemoryError as error:
