@@ -57,6 +57,9 @@ __all__ = [
     "showing_progress",
 ]
 
+OPTION_OF = {"max_queries": "--budget", "max_seconds": "--seconds"}
+"""Options whose names are not those of the parameters that they set."""
+
 SHOWN_STDERR_LINES = 5
 """How much of what a program says before it fails is shown."""
 
@@ -198,7 +201,7 @@ def cli_errors() -> Iterator[None]:
         typer.echo(f"Error: {error}\n{told}".strip(), err=True)
         raise typer.Exit(code=1) from error
     except SzohtError as error:
-        raise typer.BadParameter(str(error)) from error
+        raise typer.BadParameter(in_options(str(error))) from error
     except MemoryError as error:
         raise typer.BadParameter(f"there is not enough memory. {error}".strip()) from error
 
@@ -212,7 +215,7 @@ def showing_progress(*, quiet: bool) -> Iterator[bool]:
         yield bar and not quiet
         return
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
+    handler.setFormatter(_LogFormatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     level = LOGGER.level
     LOGGER.addHandler(handler)
     LOGGER.setLevel(logging.INFO)
@@ -270,8 +273,24 @@ def executor_kwargs(workers: int | None, retries: int | None, *, program: bool) 
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print text with control characters escaped."""
-    typer.echo("\n".join(map(printable, text.split("\n"))), err=err)
+    """Print text with control characters escaped, and options in place of parameters."""
+    typer.echo("\n".join(map(printable, in_options(text).split("\n"))), err=err)
+
+
+def in_options(text: str) -> str:
+    """Return a message of the library with the options that set its parameters.
+
+    >>> in_options("Raise `max_queries` to go on.")
+    'Raise --budget to go on.'
+    """
+    for parameter, option in OPTION_OF.items():
+        text = text.replace(f"`{parameter}`", option)
+    return text
+
+
+class _LogFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return in_options(super().format(record))
 
 
 def check_outputs(**paths: Path | None) -> None:
