@@ -18,6 +18,7 @@ from rich.console import Console
 from szoht import algorithms
 from szoht.core.validation import check_integer
 from szoht.errors import ParameterError, ProgramError, SzohtError
+from szoht.evaluation.programs import Program
 from szoht.executors import Threads
 from szoht.reporting.text import printable
 from szoht.run.log import LOGGER
@@ -265,9 +266,9 @@ def parse_options(texts: list[str] | None) -> dict[str, Any]:
     return dict(_parse_option(text) for text in texts or [])
 
 
-def executor_kwargs(workers: int | None, retries: int | None, *, program: bool) -> dict[str, Any]:
+def executor_kwargs(fun: object, workers: int | None, retries: int | None) -> dict[str, Any]:
     """Return keyword arguments of `minimize`: threads for programs, processes for a function."""
-    if program:
+    if isinstance(fun, Program):
         return {"executor": Threads(workers or 1), "retries": retries}
     return {"workers": workers, "retries": retries}
 
