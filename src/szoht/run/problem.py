@@ -137,8 +137,8 @@ def _check_pairs(low: Any, high: Any) -> None:
     if lows.shape == highs.shape and (lows > highs).any():
         i = int(np.argmax(lows > highs))
         raise ParameterError(
-            f"`bounds` must be pairs (low, high) with low <= high; got ({lows[i]:g}, {highs[i]:g}). "
-            "Swap them."
+            "`bounds` must be pairs (low, high) with low <= high; got "
+            f"({lows[i]:g}, {highs[i]:g}). Swap them."
         )
 
 

@@ -86,5 +86,7 @@ def test_intervals_have_two_sides(linear, level, bounds):
     errors = 0.01 * np.sqrt(np.diag(np.linalg.inv(on.T @ on)))
     assert result.support.tolist() == [3, 7]
     for entry, error in zip(result.intervals, errors, strict=True):
-        assert entry.high - entry.value == pytest.approx(norm.ppf(0.5 + level / 2) * error, rel=0.05)
+        assert entry.high - entry.value == pytest.approx(
+            norm.ppf(0.5 + level / 2) * error, rel=0.05
+        )
         assert entry.value - entry.low == pytest.approx(entry.high - entry.value)
