@@ -1,5 +1,6 @@
 """Entries that are not small, weights within limits, points of a convex set: by `auto` itself."""
 
+import importlib
 import itertools
 
 import numpy as np
@@ -366,6 +367,19 @@ def test_small_entries_are_avoided_in_noise():
     )
     assert constraint.contains(result.x)
     assert float(((result.x - best) ** 2).sum()) < 0.1  # of 1.29, where 0.0225 is the least
+
+
+def test_a_solve_that_ends_outside_the_set_is_no_answer(monkeypatch):
+    sqp = importlib.import_module("szoht.algorithms.auto.restricted.sqp")
+    monkeypatch.setattr(sqp, "CHOICES", 0)
+    groups = tuple((np.arange(9) % 3).tolist())
+    constraint = SparseSimplex(4, at_least=0.15, at_most=0.4, groups=groups, per_group=2)
+    for seed in range(3):
+        start = constraint.prox(np.zeros(9), 1.0)
+        result = minimize(
+            variance(seed, 9)[0], start, constraint=constraint, max_queries=800, rng=seed
+        )
+        assert constraint.contains(result.x)
 
 
 def functions(d):

@@ -144,7 +144,7 @@ def convex_domain(projection: Projection, d: int) -> ConvexDomain:
     reached = np.array(
         [projection.prox(sign * FAR * np.eye(1, d, i)[0], 1.0)[i] for i in some for sign in (1, -1)]
     )
-    sizes = np.abs(reached[reached != 0])
+    sizes = np.abs(reached[reached != 0]) if reached.any() else np.ones(1)
     extent = float(sizes.max()) if sizes.max() < 0.1 * FAR else np.inf
     if np.isinf(extent):
         ends = np.array([projection.prox(row, 1.0) for row in signs])
