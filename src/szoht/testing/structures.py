@@ -27,10 +27,10 @@ def check_structure(structure: Structure, *, rng: int = 0, factor: float = 1.0) 
     the domain, and ``to_z`` leads back to it; `nearest` is an answer where coordinates fit, and
     steps and choices by models end where they should; atoms are disjoint, hashable as tuples, and
     counted alike; probes along rows, axes and the line of the noise test stay in the domain;
-    `prune` and `head` take whole atoms that go together, no more than asked for, and on few atoms no other
-    choice would be better, or where projections are approximate, no other would keep more than
-    one over ``factor`` times as much; `recover` and `slopes` find the slopes along the axes of a
-    function with few atoms.
+    `prune` and `head` take whole atoms that go together, no more than asked for, and on few atoms
+    no other choice would be better, or where projections are approximate, no other would keep more
+    than one over ``factor`` times as much; `recover` and `slopes` find the slopes along the axes of
+    a function with few atoms.
 
     >>> from szoht.algorithms.auto.structures import structure_of
     >>> from szoht.operators import GroupSparse
