@@ -58,6 +58,9 @@ __all__ = [
     "showing_progress",
 ]
 
+OPTION_OF = {"max_queries": "--budget", "max_seconds": "--seconds"}
+"""Options whose names are not those of the parameters that they set."""
+
 SHOWN_STDERR_LINES = 5
 """How much of what a program says before it fails is shown."""
 
@@ -185,7 +188,7 @@ def load_function(text: str) -> Callable[..., Any]:
 
 @contextmanager
 def cli_errors() -> Iterator[None]:
-    """Report errors of the library and of the system as usage errors."""
+    """Report errors of the library and of the system as usage errors, and programs that fail."""
     try:
         yield
     except BrokenPipeError:
@@ -196,9 +199,10 @@ def cli_errors() -> Iterator[None]:
         raise typer.BadParameter(message) from error
     except ProgramError as error:
         told = "\n".join(map(printable, error.stderr.splitlines()[-SHOWN_STDERR_LINES:]))
-        raise typer.BadParameter(f"{error}\n{told}".strip()) from error
+        typer.echo(f"Error: {error}\n{told}".strip(), err=True)
+        raise typer.Exit(code=1) from error
     except SzohtError as error:
-        raise typer.BadParameter(str(error)) from error
+        raise typer.BadParameter(in_options(str(error))) from error
     except MemoryError as error:
         raise typer.BadParameter(f"there is not enough memory. {error}".strip()) from error
 
@@ -212,7 +216,7 @@ def showing_progress(*, quiet: bool) -> Iterator[bool]:
         yield bar and not quiet
         return
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
+    handler.setFormatter(_LogFormatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     level = LOGGER.level
     LOGGER.addHandler(handler)
     LOGGER.setLevel(logging.INFO)
@@ -270,8 +274,24 @@ def executor_kwargs(fun: object, workers: int | None, retries: int | None) -> di
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print text with control characters escaped."""
-    typer.echo("\n".join(map(printable, text.split("\n"))), err=err)
+    """Print text with control characters escaped, and options in place of parameters."""
+    typer.echo("\n".join(map(printable, in_options(text).split("\n"))), err=err)
+
+
+def in_options(text: str) -> str:
+    """Return a message of the library with the options that set its parameters.
+
+    >>> in_options("Raise `max_queries` to go on.")
+    'Raise --budget to go on.'
+    """
+    for parameter, option in OPTION_OF.items():
+        text = text.replace(f"`{parameter}`", option)
+    return text
+
+
+class _LogFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return in_options(super().format(record))
 
 
 def check_outputs(**paths: Path | None) -> None:

@@ -199,7 +199,9 @@ class SearchContext(BudgetedContext):
             self.best = point
 
     def accept(self, point: EvaluatedPoint) -> None:
-        """Make a point that satisfies the constraint the iterate, and count an iteration."""
+        """Make a point the iterate if it satisfies the constraint, and count an iteration."""
+        if not self.structure.contains(point.z):
+            return
         self.note(point)
         x = self.structure.to_x(point.z)
         if self.on_part:

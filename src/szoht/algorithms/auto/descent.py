@@ -115,7 +115,7 @@ def _is_spent(context: SearchContext) -> bool:
 def _moves(context: SearchContext, state: SearchState) -> tuple[Move, ...]:
     """Return the moves that make sense here, the cheapest first."""
     structure = context.structure
-    full = structure.count(structure.active(state.point.z)) >= structure.size
+    full = structure.gaps or structure.count(structure.active(state.point.z)) >= structure.size
     if not (full and state.trusted):
         return MOVES[:1]
     if context.gradients and is_free(structure, state.point.z):
@@ -139,8 +139,9 @@ def search_supports(context: SearchContext, state: SearchState) -> Steps[SearchS
         solution = yield from PerturbSupport().propose(context, state)
         elsewhere = replace(state, point=solution.point, curvature=None)
         elsewhere = yield from descend(context, elsewhere, policy.gain_share)
-        failed = 0 if state.gains(elsewhere.point) else failed + 1
-        if elsewhere.point.value < state.point.value:
+        allowed = context.structure.contains(elsewhere.point.z)
+        failed = 0 if allowed and state.gains(elsewhere.point) else failed + 1
+        if elsewhere.point.value < state.point.value and allowed:
             state = elsewhere
             context.explain(f"from a perturbed support f fell to {state.point.value:.6g}.")
         context.accept(state.point)

@@ -236,12 +236,14 @@ class _Searches:
     def point(self, x: Vector, value: float) -> EvaluatedPoint:
         """Return a point of the search as one of the solver."""
         (z,) = self._embed((x * self.values.reach)[np.newaxis])
-        return EvaluatedPoint(self.context.structure.clip(z), value)
+        return EvaluatedPoint(self.context.structure.nearest(z), value)
 
     def _embed(self, points: Vector) -> list[Vector]:
         full = np.zeros((len(points), self.context.structure.d))
         full[:, self.on] = points
-        return list(full)
+        # what may be an answer is measured where it would be one
+        structure = self.context.structure
+        return [structure.nearest(z) for z in full] if structure.gaps else list(full)
 
     def _report(self, x: Vector, location: Location) -> None:
         found = self.point(x, location.value)
