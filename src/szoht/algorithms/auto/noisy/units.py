@@ -140,8 +140,8 @@ def find_axis_units(
     """Look for the length over which f curves along each axis of ``on``, by group tests.
 
     From short lengths to long ones: a group of coordinates whose signs show no even part has none
-    that matters over that length; one that does is split. So no coordinate is moved farther than
-    `AXIS_FACTOR` times the length over which it shows.
+    that matters over that length; one that does is split. No coordinate is moved farther than one
+    unit or `AXIS_FACTOR` times the length over which it shows.
     """
     values, seen = parts.values, list(known)
     last, pending, length = values.left() - spend, on, 1.0
