@@ -1,0 +1,208 @@
+"""Simulations with few runs to spare: an evolution strategy on common seeds, then on k weights.
+
+A quadratic model on k coordinates takes more values than a few hundred episodes where k is twenty;
+and the return of an episode that ends early has steps, plateaus and heavy tails. So ranks decide,
+over long distances, and the points that are compared share a seed: what that seed does to all of
+them alike cancels. The order is: how long a step matters; one step along each axis; a race of what
+these promise; the strategy on all coordinates, then on the largest; a race for the answer.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.stats import norm
+
+from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.paired_race import PairedRace
+from szoht.algorithms.auto.records import EvaluatedPoint, NoiseKind, Steps
+from szoht.algorithms.auto.restricted.quadratic_model import n_terms
+from szoht.core.algorithm import Ending, Evidence
+from szoht.types import Indices, Vector
+
+__all__ = ["evolve", "needs_evolution"]
+
+FEWEST_VALUES, VALUES_PER_TERM = 40, 10
+"""A search by quadratic models takes this many values for each term of one on k coordinates; with
+fewer than the first, nothing but that search is left."""
+
+LENGTHS = (1.0, 0.3, 0.1, 0.03)
+"""Steps of all coordinates that are compared, in units, and half of a finite box."""
+
+SCAN_SHARE, SCAN_FACTOR = 0.3, 3.0
+"""All axes are scanned where that is this share of the budget at most, over steps so much longer
+than those of all coordinates, one unit at most."""
+
+SCANNED, SCANNED_STEPS = (1, 3, 8), (0.5, 1.5)
+"""How many of the best axes, beside k, make a candidate, and how far it goes along them."""
+
+SCALES = 0.3, 3.0
+"""Coordinates move by the square root of what their axes have shown, within these factors."""
+
+PARENTS_AND_OFFSPRING = 8
+"""Points of one generation, in pairs x + s and x - s."""
+
+SPARSE_SHARE, ANSWER_SHARE = 0.4, 0.1
+"""Of the budget: for the strategy on k coordinates with the race, and for the race."""
+
+
+def needs_evolution(context: SearchContext) -> bool:
+    """Tell whether f takes a seed and a known budget is too small for quadratic models."""
+    few = VALUES_PER_TERM * n_terms(context.structure.size)
+    return (
+        context.outer.seeded
+        and context.structure.independent
+        and FEWEST_VALUES <= context.left < few
+        and context.structure.d <= context.left
+    )
+
+
+def evolve(context: SearchContext, start: EvaluatedPoint) -> Steps[EvaluatedPoint]:
+    """Minimize the mean of f over seeds; the answer has won a race that the start was in.
+
+    It goes on until the budget is spent, and beyond if that is raised.
+    """
+    structure, budget = context.structure, int(context.left)
+    context.explain("few values for so many non-zeros: an evolution strategy on common seeds.")
+    z, scale, rng = start.z, _reach(context), context.generator()
+    length = yield from _length(context, z, scale)
+    if structure.free.size <= SCAN_SHARE * budget:
+        scanned = yield from _scan(context, z, length)
+        if scanned is not None:
+            z, scale = scanned
+    strategy = Strategy(context=context, z=z, on=structure.free, scale=scale, rng=rng, step=length)
+    yield from strategy.run(int((1 - SPARSE_SHARE) * budget) - context.spent)
+    pruned = structure.prune(strategy.z, None, structure.size)
+    race = PairedRace(context, [z, pruned])
+    if (yield from race.run(2 * PARENTS_AND_OFFSPRING)) is pruned:
+        strategy = replace(strategy, z=pruned, on=structure.active(pruned), path=[])
+    else:  # all coordinates at once led nowhere: those that the scan has shown, and shorter steps
+        shown = z + np.where(z == 0, 1e-6, 1.0) * scale
+        on = structure.active(structure.prune(shown, None, structure.size))
+        strategy = replace(strategy, z=z, on=on, step=LENGTHS[1] * length, path=[])
+    spend = budget - context.spent - max(int(ANSWER_SHARE * budget), 2 * PARENTS_AND_OFFSPRING)
+    points = [start.z, z, pruned]
+    while True:
+        yield from strategy.run(spend)
+        points += [*strategy.path[-6:-5], strategy.z]
+        found = yield from _answer(context, points, budget - context.spent)
+        points, budget, spend = [points[0], found.z], 2 * budget, budget
+
+
+def _reach(context: SearchContext) -> Vector:
+    """Return the length of a step of one: a unit, or half of a finite box."""
+    structure = context.structure
+    return np.where(np.isfinite(structure.high - structure.low), 0.5, 1.0)
+
+
+def _length(context: SearchContext, z: Vector, scale: Vector) -> Steps[float]:
+    """Return the length of random steps, of all coordinates, after which values are least."""
+    rng, structure, found = context.generator(), context.structure, np.empty((2, len(LENGTHS)))
+    for row in found:
+        signs = rng.choice([-1.0, 1.0], (len(LENGTHS), z.size))
+        steps = np.array(LENGTHS)[:, np.newaxis] * scale * signs
+        points = [structure.clip(z + step) for step in np.concatenate([steps, -steps])]
+        values = yield from context.values_on_one_seed(points)
+        row[:] = np.where(np.isnan(values), math.inf, values).reshape(2, -1).min(axis=0)
+    return LENGTHS[int(np.argmin(found.mean(axis=0)))]
+
+
+def _scan(
+    context: SearchContext, z: Vector, length: float
+) -> Steps[tuple[Vector, Vector] | None]:
+    """Take one step along each axis; return the best point that they promise, and their scales."""
+    structure, rng, reach = context.structure, context.generator(), _reach(context)
+    long = min(1.0, SCAN_FACTOR * length) * reach
+    steps = long * rng.choice([-1.0, 1.0], z.size)
+    changes = np.zeros(z.size)
+    for axes in (structure.free[::2], structure.free[1::2]):
+        points = [structure.clip(z + steps[i] * (np.arange(z.size) == i)) for i in axes]
+        first, *others = yield from context.values_on_one_seed([z, *points])
+        changes[axes] = np.array(others) - first
+    changes = np.where(np.isfinite(changes), changes, 0.0)
+    typical = float(np.abs(changes).mean())
+    if typical == 0:
+        return None
+    points = _promised(context, z, -np.sign(steps) * changes, long)
+    best = yield from PairedRace(context, points).run(3 * len(points))
+    scale = np.clip(np.sqrt(np.abs(changes) / typical), *SCALES)
+    return best, reach * scale / math.sqrt(float(np.mean(scale**2)))
+
+
+def _promised(context: SearchContext, z: Vector, downhill: Vector, long: Vector) -> list[Vector]:
+    """Return the point, and others along some of the axes that changed f most."""
+    structure, points = context.structure, [z]
+    order = np.argsort(-np.abs(downhill), kind="stable")
+    for count in (*SCANNED, structure.size):
+        best = order[: min(count, structure.size)]
+        sizes = np.abs(downhill[best]) / np.abs(downhill[best]).mean()
+        step = np.zeros(z.size)
+        step[best] = np.sign(downhill[best]) * np.minimum(sizes, 2) / math.sqrt(best.size)
+        for far in SCANNED_STEPS:
+            moved = structure.clip(z + far * long * step)
+            points.append(structure.prune(moved, None, structure.size))
+    return points
+
+
+@dataclass(eq=False)
+class Strategy:
+    """A mean ``z`` that moves by weighted ranks of pairs around it, all on one seed.
+
+    The length of steps is adapted cumulatively (Ostermeier, Gawelczyk, Hansen 1994); weights are
+    normal scores of the ranks, negative for the worse half (Arnold 2006).
+    """
+
+    context: SearchContext
+    z: Vector
+    on: Indices
+    scale: Vector
+    rng: np.random.Generator
+    step: float = 1.0
+    path: list[Vector] = field(default_factory=list)
+
+    def run(self, spend: int) -> Steps[None]:
+        """Spend so many values at most."""
+        stop = self.context.spent + spend
+        n, size = self.on.size, PARENTS_AND_OFFSPRING
+        weights = norm.ppf(1 - (np.arange(1, size + 1) - 0.375) / (size + 0.25))
+        weights /= weights[weights > 0].sum()
+        mass = 1 / float(weights @ weights)
+        memory = (mass + 2) / (n + mass + 5)
+        trail = np.zeros(n)
+        while n and self.context.spent + size <= stop:
+            draws = self.rng.standard_normal((size // 2, n))
+            draws = np.concatenate([draws, -draws])
+            values = yield from self.context.values_on_one_seed(
+                [self._moved(self.step * draw) for draw in draws]
+            )
+            values = np.where(np.isnan(values), math.inf, values)
+            if np.all(values == values[0]):
+                self.step *= 1.5  # a plateau
+                continue
+            move = weights @ draws[np.argsort(values, kind="stable")]
+            self.z = self._moved(self.step * move)
+            self.path.append(self.z)
+            trail = (1 - memory) * trail + math.sqrt(memory * (2 - memory) * mass) * move
+            longer = float(np.linalg.norm(trail)) / math.sqrt(n) - 1
+            self.step *= math.exp(min(1.0, memory / (1 + memory) * longer))
+
+    def _moved(self, move: Vector) -> Vector:
+        z = self.z.copy()
+        z[self.on] += self.scale[self.on] * move
+        return self.context.structure.clip(z)
+
+
+def _answer(context: SearchContext, points: list[Vector], spend: int) -> Steps[EvaluatedPoint]:
+    """Race the last points and the start for the answer, and measure it with what is left."""
+    race, stop = PairedRace(context, points), context.spent + spend
+    winner = yield from race.run(spend)
+    location = yield from race.measure(winner, stop - context.spent)
+    found = EvaluatedPoint(winner, location.value)
+    context.settle(found, location.error)
+    context.explain(f"last race: f = {location.value:.6g} +- {location.error:.1g} at the answer.")
+    improved = not np.array_equal(winner, points[0])
+    context.outer.ending = None if improved else Ending.NO_PROGRESS
+    context.outer.evidence = Evidence(
+        noise=NoiseKind.FRESH.value, noise_level=race.deviation(winner)
+    )
+    return found

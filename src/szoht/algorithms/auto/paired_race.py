@@ -1,0 +1,79 @@
+"""Which of a few points has the least mean, from values on common seeds."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from szoht.algorithms.auto.context import SearchContext
+from szoht.algorithms.auto.location import Location
+from szoht.algorithms.auto.records import Steps
+from szoht.types import Vector
+
+__all__ = ["PairedRace"]
+
+FEWEST, STANDARD_ERRORS = 3, 2.0
+"""Values of a point before it can lose, and by how many standard errors of the difference."""
+
+
+@dataclass(eq=False)
+class PairedRace:
+    """Values of points that compete: on a seed all points are asked that are still in the race.
+
+    What a seed does to all points alike cancels in their differences. Means are compared, not
+    robust centers: the mean is what is minimized, and a rare disaster is part of it.
+    """
+
+    context: SearchContext
+    points: list[Vector]
+    taken: list[list[float]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.points = list({point.tobytes(): point for point in self.points}.values())
+        self.taken = [[] for _ in self.points]
+
+    def run(self, total: int) -> Steps[Vector]:
+        """Spend up to ``total`` values, until one point is left; return the leader."""
+        alive = list(range(len(self.points)))
+        while total >= len(alive):
+            yield from self._turn(alive)
+            total -= len(alive)
+            if len(self.taken[alive[0]]) >= FEWEST:
+                alive = self._survivors(alive)
+                if len(alive) == 1:
+                    break
+        return self.points[min(alive, key=self._mean)]
+
+    def measure(self, point: Vector, count: int) -> Steps[Location]:
+        """Take ``count`` more values of one point; return its mean and the standard error."""
+        (place,) = [i for i, other in enumerate(self.points) if other is point]
+        for _ in range(count):
+            yield from self._turn([place])
+        return Location(
+            self._mean(place), self.deviation(point) / math.sqrt(len(self.taken[place]) or 1)
+        )
+
+    def deviation(self, point: Vector) -> float:
+        """Return the standard deviation of the values of a point."""
+        (place,) = [i for i, other in enumerate(self.points) if other is point]
+        values = self.taken[place]
+        return float(np.std(values, ddof=1)) if len(values) > 1 else math.inf
+
+    def _turn(self, alive: list[int]) -> Steps[None]:
+        values = yield from self.context.values_on_one_seed([self.points[i] for i in alive])
+        for i, value in zip(alive, values, strict=True):
+            self.taken[i].append(float(value))
+
+    def _mean(self, place: int) -> float:
+        values = self.taken[place]
+        return float(np.mean(values)) if values else np.inf
+
+    def _survivors(self, alive: list[int]) -> list[int]:
+        values = np.array([self.taken[i] for i in alive])
+        best = values[int(np.argmin(values.mean(axis=1)))]
+        if not np.isfinite(best).all():
+            return alive
+        behind = values - best
+        error = behind.std(axis=1, ddof=1) / np.sqrt(best.size)
+        lost = behind.mean(axis=1) > STANDARD_ERRORS * error
+        return [i for i, out in zip(alive, lost, strict=True) if not out]
