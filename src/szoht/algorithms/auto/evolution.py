@@ -22,19 +22,23 @@ from szoht.types import Indices, Vector
 
 __all__ = ["evolve", "needs_evolution"]
 
-FEWEST_VALUES, VALUES_PER_TERM = 40, 10
+FEWEST_VALUES, VALUES_PER_TERM = 40, 4
 """A search by quadratic models takes this many values for each term of one on k coordinates; with
 fewer than the first, nothing but that search is left."""
 
 LENGTHS = (1.0, 0.3, 0.1, 0.03)
 """Steps of all coordinates that are compared, in units, and half of a finite box."""
 
-SCAN_SHARE, SCAN_FACTOR = 0.3, 3.0
+SCAN_SHARE, SCAN_FACTOR = 0.2, 3.0
 """All axes are scanned where that is this share of the budget at most, over steps so much longer
 than those of all coordinates, one unit at most."""
 
 SCANNED, SCANNED_STEPS = (1, 3, 8), (0.5, 1.5)
 """How many of the best axes, beside k, make a candidate, and how far it goes along them."""
+
+MAX_DOUBLED, MOVED_SHARE = 4, 0.5
+"""How often the best candidate is tried at twice its distance; and the length of all steps of the
+strategy together, as a share of that distance: much longer ones would forget it."""
 
 SCALES = 0.3, 3.0
 """Coordinates move by the square root of what their axes have shown, within these factors."""
@@ -63,6 +67,7 @@ def evolve(context: SearchContext, start: EvaluatedPoint) -> Steps[EvaluatedPoin
     It goes on until the budget is spent, and beyond if that is raised.
     """
     structure, budget = context.structure, int(context.left)
+    end = context.spent + budget
     context.explain("few values for so many non-zeros: an evolution strategy on common seeds.")
     z, scale, rng = start.z, _reach(context), context.generator()
     length = yield from _length(context, z, scale)
@@ -70,23 +75,26 @@ def evolve(context: SearchContext, start: EvaluatedPoint) -> Steps[EvaluatedPoin
         scanned = yield from _scan(context, z, length)
         if scanned is not None:
             z, scale = scanned
+            moved = float(np.linalg.norm((z - start.z) / scale)) / math.sqrt(structure.free.size)
+            length = MOVED_SHARE * moved or length
     strategy = Strategy(context=context, z=z, on=structure.free, scale=scale, rng=rng, step=length)
-    yield from strategy.run(int((1 - SPARSE_SHARE) * budget) - context.spent)
+    yield from strategy.run(end - int(SPARSE_SHARE * budget) - context.spent)
     pruned = structure.prune(strategy.z, None, structure.size)
     race = PairedRace(context, [z, pruned])
     if (yield from race.run(2 * PARENTS_AND_OFFSPRING)) is pruned:
         strategy = replace(strategy, z=pruned, on=structure.active(pruned), path=[])
-    else:  # all coordinates at once led nowhere: those that the scan has shown, and shorter steps
+    else:  # all coordinates at once led nowhere: those that the scan has shown
         shown = z + np.where(z == 0, 1e-6, 1.0) * scale
         on = structure.active(structure.prune(shown, None, structure.size))
-        strategy = replace(strategy, z=z, on=on, step=LENGTHS[1] * length, path=[])
-    spend = budget - context.spent - max(int(ANSWER_SHARE * budget), 2 * PARENTS_AND_OFFSPRING)
+        strategy = replace(strategy, z=z, on=on, step=length, path=[])
+    spend = end - context.spent - max(int(ANSWER_SHARE * budget), 2 * PARENTS_AND_OFFSPRING)
     points = [start.z, z, pruned]
     while True:
         yield from strategy.run(spend)
         points += [*strategy.path[-6:-5], strategy.z]
-        found = yield from _answer(context, points, budget - context.spent)
-        points, budget, spend = [points[0], found.z], 2 * budget, budget
+        found = yield from _answer(context, points, end - context.spent)
+        # what follows is asked only if the budget is raised
+        points, end, spend = [points[0], found.z], end + 2 * budget, budget
 
 
 def _reach(context: SearchContext) -> Vector:
@@ -125,6 +133,12 @@ def _scan(
         return None
     points = _promised(context, z, -np.sign(steps) * changes, long)
     best = yield from PairedRace(context, points).run(3 * len(points))
+    for _ in range(MAX_DOUBLED if best is not z else 0):
+        longer = structure.clip(z + 2 * (best - z))
+        winner = yield from PairedRace(context, [best, longer]).run(6)
+        if winner is not longer:
+            break
+        best = longer
     scale = np.clip(np.sqrt(np.abs(changes) / typical), *SCALES)
     return best, reach * scale / math.sqrt(float(np.mean(scale**2)))
 

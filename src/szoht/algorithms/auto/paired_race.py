@@ -62,7 +62,7 @@ class PairedRace:
     def _turn(self, alive: list[int]) -> Steps[None]:
         values = yield from self.context.values_on_one_seed([self.points[i] for i in alive])
         for i, value in zip(alive, values, strict=True):
-            self.taken[i].append(float(value))
+            self.taken[i].append(math.inf if math.isnan(value) else float(value))
 
     def _mean(self, place: int) -> float:
         values = self.taken[place]
@@ -70,10 +70,11 @@ class PairedRace:
 
     def _survivors(self, alive: list[int]) -> list[int]:
         values = np.array([self.taken[i] for i in alive])
-        best = values[int(np.argmin(values.mean(axis=1)))]
-        if not np.isfinite(best).all():
+        whole = np.isfinite(values).all(axis=1)
+        if not whole.any():
             return alive
-        behind = values - best
-        error = behind.std(axis=1, ddof=1) / np.sqrt(best.size)
+        alive, values = [i for i, one in zip(alive, whole, strict=True) if one], values[whole]
+        behind = values - values[int(np.argmin(values.mean(axis=1)))]
+        error = behind.std(axis=1, ddof=1) / math.sqrt(values.shape[1])
         lost = behind.mean(axis=1) > STANDARD_ERRORS * error
         return [i for i, out in zip(alive, lost, strict=True) if not out]
