@@ -45,19 +45,15 @@ class PairedRace:
         return self.points[min(alive, key=self._mean)]
 
     def measure(self, point: Vector, count: int) -> Steps[Location]:
-        """Take ``count`` more values of one point; return its mean and the standard error."""
-        (place,) = [i for i, other in enumerate(self.points) if other is point]
-        for _ in range(count):
-            yield from self._turn([place])
-        return Location(
-            self._mean(place), self.deviation(point) / math.sqrt(len(self.taken[place]) or 1)
-        )
+        """Return the mean of ``count`` more values of a point, and its standard error.
 
-    def deviation(self, point: Vector) -> float:
-        """Return the standard deviation of the values of a point."""
-        (place,) = [i for i, other in enumerate(self.points) if other is point]
-        values = self.taken[place]
-        return float(np.std(values, ddof=1)) if len(values) > 1 else math.inf
+        Those of the race are left out, for a point may have won it by them.
+        """
+        values = []
+        for _ in range(count):
+            values += (yield from self.context.values_on_one_seed([point])).tolist()
+        deviation = float(np.std(values, ddof=1)) if count > 1 else math.inf
+        return Location(float(np.mean(values)), deviation / math.sqrt(count))
 
     def _turn(self, alive: list[int]) -> Steps[None]:
         values = yield from self.context.values_on_one_seed([self.points[i] for i in alive])
