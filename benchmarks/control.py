@@ -1,14 +1,13 @@
 """Noisy control: `minimize(..., stochastic=True)` against augmented random search (ARS).
 
-    python benchmarks/control.py [--smoke] [--episodes 400] [--seeds 5] [--only text] [--methods ...]
+    python benchmarks/control.py [--smoke] [--episodes 400] [--seeds 5] [--only text]
 
 A value is minus the return of one episode of a linear policy (`control_tasks.py`), and every method
 may ask for the same number of them. Its answer is judged by the mean return of 200 fresh episodes.
 Ours has at most 20 non-zero weights. ARS (Mania, Guy, Recht 2018: V1-t, and V2-t, which normalizes
-features) has as many as it likes; "k" stands for the variant that keeps the 20 largest weights after
-each step. Its settings are the published ones of small tasks; "tuned" is the best of several for each
-task, chosen in hindsight by the same fresh episodes. Tasks of gymnasium and methods of pycma and
-nevergrad take part where they are installed.
+features) has as many as it likes; "k" keeps the 20 largest weights after each step. Its settings
+are published ones; "tuned" is the best of several for each task, chosen in hindsight by the same
+fresh episodes. Tasks of gymnasium, pycma and nevergrad take part where they are installed.
 """
 
 import argparse
@@ -16,6 +15,8 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from control_tasks import Normalizer, Task, gymnasium_tasks, own_tasks
@@ -92,14 +93,16 @@ def ars(
         change = np.tensordot(returns[top, 0] - returns[top, 1], noise[top], axes=1)
         weights = weights + step / (best * spread) * change
         if k is not None:
-            weights = np.where(np.abs(weights) >= np.sort(np.abs(weights), axis=None)[-k], weights, 0)
+            weights = np.where(
+                np.abs(weights) >= np.sort(np.abs(weights), axis=None)[-k], weights, 0
+            )
     scaled, offset = policy(weights)
     return lambda fresh: task.run(scaled, fresh, offset)[0]
 
 
 def pycma(task: Task, episodes: int, seed: int) -> Answer:
     """Return the last mean of pycma's CMA-ES, with its own settings but for the first deviation."""
-    import cma  # noqa: PLC0415
+    cma: Any = import_module("cma")
 
     rng = np.random.default_rng(seed)
     search = cma.CMAEvolutionStrategy(np.zeros(task.d), 0.3, {"seed": seed + 1, "verbose": -9})
@@ -113,7 +116,7 @@ def pycma(task: Task, episodes: int, seed: int) -> Answer:
 
 def nevergrad(task: Task, episodes: int, seed: int) -> Answer:
     """Return the recommendation of nevergrad's TBPSA, its method for noisy functions."""
-    import nevergrad as ng  # noqa: PLC0415
+    ng: Any = import_module("nevergrad")
 
     rng = np.random.default_rng(seed)
     space = ng.p.Array(shape=(task.d,))

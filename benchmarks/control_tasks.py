@@ -7,6 +7,7 @@ seed fixes everything that is random in an episode, so that two policies can be 
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -67,9 +68,7 @@ class Task:
         """How many weights a policy has."""
         return self.features * self.actions
 
-    def run(
-        self, weights: Vector, seed: int, offset: Vector | float = 0.0
-    ) -> tuple[float, Vector]:
+    def run(self, weights: Vector, seed: int, offset: Vector | float = 0.0) -> tuple[float, Vector]:
         """Return the sum of rewards of an episode, and the features of all its states."""
         matrix = np.reshape(weights, (self.actions, self.features))
         now, step = self.begin(seed)
@@ -86,7 +85,7 @@ class Task:
 
 
 def monomials(n: int, degree: int) -> Callable[[Vector], Vector]:
-    """Return a function to all products of at most ``degree`` of n numbers, without the constant."""
+    """Return a function to all products of 1 to ``degree`` of n numbers."""
     groups = [
         np.array(list(combinations_with_replacement(range(n), order)))
         for order in range(1, degree + 1)
@@ -254,7 +253,7 @@ GYMNASIUM = {
 
 def gymnasium_task(name: str) -> Task:
     """Return a task of gymnasium; ImportError if it, or its simulator, is not installed."""
-    import gymnasium  # noqa: PLC0415
+    gymnasium: Any = import_module("gymnasium")
 
     degree, steps, bonus = GYMNASIUM[name]
     try:
@@ -265,7 +264,7 @@ def gymnasium_task(name: str) -> Task:
     features = monomials(n, degree)
     discrete = hasattr(world.action_space, "n")
     actions = int(world.action_space.n) if discrete else int(np.prod(world.action_space.shape))
-    if discrete and actions == 2:  # noqa: PLR2004
+    if discrete and actions == 2:
         actions = 1
 
     def act(action: Vector) -> Any:

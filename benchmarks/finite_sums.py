@@ -18,7 +18,16 @@ from szoht import minimize
 from szoht.types import Indices, Vector
 
 SEEDS = range(100, 105) if "--held-out" in sys.argv else range(sized(3, 1))
-LOSSES = ("least squares", "logistic", "robust", "Huber", "Poisson", "hinge", "quantile", "0-1 error")
+LOSSES = (
+    "least squares",
+    "logistic",
+    "robust",
+    "Huber",
+    "Poisson",
+    "hinge",
+    "quantile",
+    "0-1 error",
+)
 SIZES = sized(((200, 100), (2_000, 500), (20_000, 200)), ((50, 20),))
 PASSES = sized((20, 100, 400), (20,))
 K = 5
@@ -31,7 +40,9 @@ class Sum(NamedTuple):
     least: float
 
 
-def mean_loss(loss: str, products: Vector, target: Vector) -> float:
+def mean_loss(  # noqa: PLR0911  (one line for each loss)
+    loss: str, products: Vector, target: Vector
+) -> float:
     """Return the mean over the components."""
     if loss == "logistic":
         return float(np.logaddexp(0, -target * products).mean())
@@ -52,7 +63,9 @@ def mean_loss(loss: str, products: Vector, target: Vector) -> float:
     return 0.5 * float((residual**2).mean())
 
 
-def problem(loss: str, n: int, d: int, seed: int) -> Sum:
+def problem(  # noqa: C901  (small functions that share data)
+    loss: str, n: int, d: int, seed: int
+) -> Sum:
     """Return a sparse regression problem with correlated features."""
     rng = np.random.default_rng(seed)
     a = rng.standard_normal((n, d)) + 0.5 * rng.standard_normal((n, 1))

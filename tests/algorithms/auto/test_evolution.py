@@ -17,7 +17,7 @@ def regulator(x, sample):
     for _ in range(15):
         force = np.append(np.clip(gain @ state, -5, 5), 0.0)
         cost += float(state @ state) + 0.1 * float(force @ force)
-        state = 0.95 * state + 0.05 * np.roll(state, 1) + force + 0.2 * rng.standard_normal(6)
+        state = 1.02 * state + 0.1 * np.roll(state, 1) + force + 0.2 * rng.standard_normal(6)
     return cost
 
 

@@ -129,7 +129,7 @@ def _walk(context: SearchContext, state: SearchState, criterion: str | None) -> 
     if _size(context, state.point) == 0:
         _record(context, path, 0, state.point)
     most = context.structure.d if criterion is None else _most(context)
-    state = yield from _up(context, path, state, criterion, most)
+    state = yield from _up(context, path, state, criterion, most=most)
     yield from _down(context, path, state)
     chosen = yield from _choose(context, state, criterion)
     outer.knee = chosen.k
@@ -208,7 +208,9 @@ def _left_out(context: SearchContext, state: SearchState, fold: Indices) -> Step
     _record(context, path, 0, start)
     at_start = SearchState(point=start, noise=state.noise)
     most = wanted[-1].k
-    yield from _down(context, path, (yield from _up(context, path, at_start, "cv", most, most)))
+    yield from _down(
+        context, path, (yield from _up(context, path, at_start, "cv", most=most, least=most))
+    )
     outer.sample = fold
     losses = yield from context.values([context.structure.to_z(point.x) for point in path])
     sizes = [point.k for point in path]
@@ -233,6 +235,7 @@ def _up(
     path: list[PathPoint],
     state: SearchState,
     criterion: str | None,
+    *,
     most: int,
     least: int = FIRST,
 ) -> Steps[SearchState]:

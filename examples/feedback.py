@@ -1,20 +1,24 @@
-"""Sparse feedback from a few hundred noisy episodes: which sensors should drive which motors?
+"""Sparse feedback from a few hundred noisy episodes: which sensors drive which motors.
 
 A chain of eight masses between springs is pushed about at random; four motors may act on what
-sixteen sensors show, 64 weights of which at most 20 are used. Run with ``python examples/control.py``.
+sixteen sensors show: 64 weights, of which at most 20 are used.
+
+Run with ``python examples/feedback.py``.
 """
 
 import argparse
+from typing import Any
 
 import numpy as np
 
 import szoht
+from szoht.types import Vector
 
 MASSES, MOTORS, STEPS = 8, np.array([0, 2, 5, 7]), 60
 SPRINGS = 2 * np.eye(MASSES) - np.eye(MASSES, k=1) - np.eye(MASSES, k=-1)
 
 
-def cost(weights, sample):
+def cost(weights: Vector, sample: Any) -> float:
     """Return the cost of one episode; all that is random in it comes from the seed."""
     rng = np.random.default_rng(sample)
     gain = weights.reshape(MOTORS.size, 2 * MASSES)
@@ -31,9 +35,9 @@ def cost(weights, sample):
     return total
 
 
-def mean_cost(weights):
+def mean_cost(weights: Vector) -> float:
     """Return the mean of 200 episodes that no search has seen."""
-    return np.mean([cost(weights, [1, seed]) for seed in range(200)])
+    return float(np.mean([cost(weights, [1, seed]) for seed in range(200)]))
 
 
 def main() -> None:
