@@ -27,7 +27,7 @@ FEWEST_VALUES, VALUES_PER_TERM = 40, 4
 """A search by quadratic models takes this many values for each term of one on k coordinates; with
 fewer than the first, nothing but that search is left."""
 
-LENGTHS = (1.0, 0.3, 0.1, 0.03)
+FIRST_LENGTHS = (1.0, 0.3, 0.1, 0.03)
 """Steps of all coordinates that are compared, in units, and half of a finite box."""
 
 PARENTS_AND_OFFSPRING = 8
@@ -87,14 +87,18 @@ def _reach(context: SearchContext) -> Vector:
 
 def _length(context: SearchContext, z: Vector) -> Steps[float]:
     """Return the length of random steps, of all coordinates, after which values are least."""
-    rng, structure, found = context.generator(), context.structure, np.empty((2, len(LENGTHS)))
+    rng, structure, found = (
+        context.generator(),
+        context.structure,
+        np.empty((2, len(FIRST_LENGTHS))),
+    )
     for row in found:
-        signs = rng.choice([-1.0, 1.0], (len(LENGTHS), z.size))
-        steps = np.array(LENGTHS)[:, np.newaxis] * _reach(context) * signs
+        signs = rng.choice([-1.0, 1.0], (len(FIRST_LENGTHS), z.size))
+        steps = np.array(FIRST_LENGTHS)[:, np.newaxis] * _reach(context) * signs
         points = [structure.clip(z + step) for step in np.concatenate([steps, -steps])]
         values = yield from context.values_on_one_seed(points)
         row[:] = np.where(np.isnan(values), math.inf, values).reshape(2, -1).min(axis=0)
-    return LENGTHS[int(np.argmin(found.mean(axis=0)))]
+    return FIRST_LENGTHS[int(np.argmin(found.mean(axis=0)))]
 
 
 @dataclass(eq=False)

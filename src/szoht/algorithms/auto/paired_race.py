@@ -12,7 +12,7 @@ from szoht.types import Vector
 
 __all__ = ["PairedRace"]
 
-FEWEST, STANDARD_ERRORS = 3, 2.0
+FEWEST_TURNS, STANDARD_ERRORS = 3, 2.0
 """Values of a point before it can lose, and by how many standard errors of the difference."""
 
 
@@ -38,7 +38,7 @@ class PairedRace:
         while total >= len(alive):
             yield from self._turn(alive)
             total -= len(alive)
-            if len(self.taken[alive[0]]) >= FEWEST:
+            if len(self.taken[alive[0]]) >= FEWEST_TURNS:
                 alive = self._survivors(alive)
                 if len(alive) == 1:
                     break
