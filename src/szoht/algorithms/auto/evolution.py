@@ -4,8 +4,8 @@ A quadratic model on k coordinates takes more values than a few hundred episodes
 and the return of an episode that ends early has steps, plateaus and heavy tails. So ranks decide,
 over long distances, and the points that are compared share a seed: what that seed does to all of
 them alike cancels. The order is: how long a step matters; the strategy on all coordinates, then on
-the k largest; a race for the answer. (One step along each axis first, as a start, cost more than it
-brought on three of four tasks.)
+the k largest; a race for the answer. (One step along each axis
+first, as a start, was worse on two of four tasks, level on one and better on one.)
 """
 
 import math
