@@ -36,10 +36,13 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
     state: SearchState,
     gain_share: float,
     validate: Callable[[Vector], Steps[bool]] | None = None,
+    *,
+    greedy: bool = False,
 ) -> Steps[SearchState]:
     """Run rounds { sense -> propose -> solve -> accept } until they gain nothing more.
 
-    ``validate`` tells whether the point of a round is better on other components as well.
+    ``validate`` tells whether the point of a round is better on other components as well. If
+    ``greedy``, coordinates are not exchanged: the first move that gains little is the last one.
     """
     state = replace(state, stalled=0, gain_share=gain_share)
     coarse = gain_share > context.policy.gain_share
@@ -64,7 +67,7 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
                 return replace(state, noise=found)
         state = yield from equalize_units(context, state)
         before = state
-        moves = _moves(context, state)
+        moves = MOVES[:1] if greedy else _moves(context, state)
         for i in sorted(range(len(moves)), key=lambda i: (i != favorite, i)):
             solution = yield from moves[i].propose(context, before)
             allowed = context.structure.contains(solution.point.z)
