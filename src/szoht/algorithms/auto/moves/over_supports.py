@@ -138,4 +138,5 @@ class LongSlopes:
         # few coordinates that explain everything would have shown in 0/1 probes
         dense = SensingMemory(gradient=Gradient.DENSE)
         state = SearchState(point=point, noise=noise, memory=dense)
-        yield from descend(search.context, state, search.context.policy.gain_share)
+        # exchanges by slopes are worth a try, but others follow
+        yield from descend(search.context, state, search.context.policy.gain_share, patience=1.0)
