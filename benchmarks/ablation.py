@@ -129,15 +129,7 @@ def cases(seed: int, *, full: bool) -> Iterator[Case]:
     wanted = {*ROUGH, *SEVERAL_MINIMA, *BOX, *UNITS, *(MORE_ROUGH + MORE) * full}
     for other in solver_cases.development(seed):
         if other.name in wanted:
-            yield Case(
-                name=other.name,
-                f=other.fun,
-                x0=np.zeros(other.d),
-                space={"constraint": other.constraint},
-                best=other.best,
-                goal=other.goal,
-                budget=4_000,
-            )
+            yield of_solver_case(other)
     for noisy in noise.development():
         if noisy.name in NOISE + MORE_NOISE * full:
             problem_ = noisy.make(seed)
@@ -156,20 +148,24 @@ def cases(seed: int, *, full: bool) -> Iterator[Case]:
     yield from whole_runs(seed)
 
 
+def of_solver_case(other: solver_cases.Case) -> Case:
+    """Return a case of the solver's benchmark as one of these."""
+    return Case(
+        name=other.name,
+        f=other.fun,
+        x0=np.zeros(other.d),
+        space={"constraint": other.constraint},
+        best=other.best,
+        goal=other.goal,
+        budget=4_000,
+    )
+
+
 def whole_runs(seed: int) -> Iterator[Case]:
     """Yield runs that end by themselves, and one whose budget is small."""
     for name in ("quadratic", "ellipsoid rotated", "products"):
         (other,) = [case for case in solver_cases.development(seed) if case.name == name]
-        yield Case(
-            name=f"{name}, to its end",
-            f=other.fun,
-            x0=np.zeros(other.d),
-            space={"constraint": other.constraint},
-            best=other.best,
-            goal=other.goal,
-            budget=20_000,
-            whole=True,
-        )
+        yield replace(of_solver_case(other), name=f"{name}, to its end", budget=20_000, whole=True)
     small = noise.hartmann6(seed=seed)
     yield Case(
         name="Hartmann6, 45 queries",

@@ -116,7 +116,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--only", default="", help="problems whose names contain this")
+    parser.add_argument("--smoke", action="store_true", help="one seed, one small problem")
     arguments = parser.parse_args()
+    if arguments.smoke:
+        arguments.seeds, arguments.only = 1, "quadratic, d = 50"
     kinds = ("signs", "earlier", "scan", "uniform", "sparse")
     print(f"{'problem':26}{'nothing':>9}", *(f"{kind:>8}" for kind in kinds))
     for case in cases():

@@ -117,7 +117,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", help="part of the name of a problem and variant")
+    parser.add_argument("--smoke", action="store_true", help="one seed, plain variants")
     arguments = parser.parse_args()
+    if arguments.smoke:
+        arguments.seeds, arguments.only = 1, "plain"
     for row in rows(arguments.seeds, arguments.only):
         print(row, flush=True)
 

@@ -94,7 +94,7 @@ def picture():
         options = {"q": 3, "mu": 1e-6, "step_size": 0.2}
         szoht.minimize(fun, np.zeros(20), k=2, method="szoht", options=options, rng=0)
 
-    (drive,) = [call for call in _all(trace(run)) if call.name == "drive"]
+    (drive,) = [call for call in _all(trace(run)) if call.name == "drive_new"]
     steps = [call for call in drive.inner if call.name in ("solver_plan", "__call__", "receive")]
     lines = ["run/loop.py"]
     for step in steps:

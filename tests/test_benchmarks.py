@@ -36,7 +36,13 @@ def test_a_benchmark_runs(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"), [("ablation", "| axis_step | 1e-06 |"), ("wide_plans", "ceiling")]
+    ("name", "shown"),
+    [
+        ("ablation", "| axis_step | 1e-06 |"),
+        ("wide_plans", "ceiling"),
+        ("known", "quadratic, d = 50"),
+        ("scales", "log-cosh     plain box"),
+    ],
 )
 def test_what_weighs_the_default_solver_runs(name, shown, tmp_path):
     assert shown in run(tmp_path, f"{name}.py").stdout

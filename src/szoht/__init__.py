@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 from szoht import executors as executors
-from szoht._version import __version__ as __version__
 from szoht.adapters import scipy_method as scipy_method
 from szoht.algorithms import iht as iht
 from szoht.algorithms import stoiht as stoiht
@@ -14,6 +13,7 @@ from szoht.core.algorithm import Algorithm as Algorithm
 from szoht.core.objective import Objective as Objective
 from szoht.core.sparse_vector import SparseVector as SparseVector
 from szoht.core.variables import Variables as Variables
+from szoht.core.version import __version__ as __version__
 from szoht.errors import SzohtError as SzohtError
 from szoht.errors import SzohtWarning as SzohtWarning
 from szoht.evaluation.programs import Program as Program

@@ -159,6 +159,19 @@ def test_bad_input(szoht, arguments, message):
     assert message in " ".join(run.output.replace("│", " ").split())
 
 
+def test_messages_name_options(szoht):
+    solve = ("simulator_for_cli:fun", "--dim", 30, "-k", 2)
+    assert "Raise --budget to go on." in szoht(*solve, "--budget", 40).output
+    assert "--budget must be an integer" in szoht(*solve, "--budget", 0).output
+    assert "--seconds must be" in szoht(*solve, "--seconds", -1).output
+
+
+def test_a_failing_program_is_no_usage_error(szoht):
+    run = szoht("--command", "false", "--dim", 30, "-k", 2, "--budget", 9, "--quiet")
+    assert run.exit_code == 1
+    assert run.output.startswith("Error: the program ended with exit status 1")
+
+
 def test_a_failing_function_is_reported(szoht):
     run = szoht("simulator_for_cli:broken", "--dim", 30, "-k", 2, "--budget", 100, "--quiet")
     assert run.exit_code == 1

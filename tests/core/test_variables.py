@@ -219,6 +219,8 @@ def test_arrays_are_copies_and_read_only():
         ({"low": [1.0, 2.0, 3.0]}, r"`low` must be 1-d with 2 entries or be a number"),
         ({"integer": [0.5, 1]}, r"`integer` must be True or False"),
         ({"low": np.inf}, "`low` must be below inf"),
+        ({"names": "ab"}, "`names` must be several strings; got 'ab'"),
+        ({"names": ["a", "b"], "log": "a"}, r"names in a list; got 'a'. Pass \['a'\]"),
     ],
 )
 def test_what_is_refused(arguments, message):

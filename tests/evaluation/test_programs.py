@@ -30,7 +30,7 @@ def test_json_file_in_and_file_out():
 def test_sparse_on_standard_input():
     code = "import sys; print('log'); print(sys.stdin.read())"
     program = python(code, sparse=True)
-    with pytest.raises(ProgramError, match="not a number") as caught:
+    with pytest.raises(ProgramError, match="not a finite number") as caught:
         program(X)
     assert '{"dim": 4, "indices": [1, 3], "values": [1.5, -2.0]}'[-40:] in str(caught.value)
 
@@ -65,13 +65,14 @@ def test_no_shell_is_involved(tmp_path):
     [
         ("import sys; print('why', file=sys.stderr); sys.exit(3)", "ended with exit status 3"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "ended with signal 11"),
-        ("print('abc')", "answer is not a number: 'abc"),
-        ("print('true')", "answer is not a number"),
-        ("print('[1]')", "answer is not a number"),
-        ("print('{}')", "answer is not a number"),
-        ("pass", "answer is not a number: ''"),
+        ("print('abc')", "answer is not a finite number: 'abc"),
+        ("print('true')", "answer is not a finite number"),
+        ("print('[1]')", "answer is not a finite number"),
+        ("print('{}')", "answer is not a finite number"),
+        ("pass", "answer is not a finite number: ''"),
         ("print('NaN')", "answered nan"),
-        ("print(1e999)", "answer is not a number: 'inf"),
+        ("print(1e999)", "answer is not a finite number: 'inf"),
+        ("print('begin' + 'x' * 90 + 'end')", r"finite number: \.\.\. 'x+end"),  # cut visibly
     ],
 )
 def test_faults(code, match):

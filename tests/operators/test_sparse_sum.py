@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
@@ -30,6 +30,8 @@ BOXES = [(-np.inf, np.inf), (-0.5, 1.0), (-0.3, np.inf), (0.0, np.inf), (-1.0, 0
 
 
 @given(vectors, st.integers(1, 4), st.sampled_from(BOXES), st.sampled_from([1.0, 0.0, -0.4]))
+@example(np.array([0.0, 1.0]), 1, BOXES[0], -0.4)  # the smallest entries alone
+@example(np.array([0.0, 1.0]), 1, BOXES[0], 1.0)  # the largest alone
 @settings(deadline=None, max_examples=150)
 def test_projections_are_nearest(y, k, box, total):
     k = min(k, len(y))

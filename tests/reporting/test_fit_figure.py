@@ -4,6 +4,7 @@ import math
 from types import SimpleNamespace
 
 import pytest
+from matplotlib.colors import to_rgba
 
 from szoht.reporting.fit_figure import fit_figure
 from szoht.run.least_squares_result import OutputResidual
@@ -34,9 +35,10 @@ def test_outputs_far_off_are_marked_and_named():
     assert set(colors) == {(1.1, 1.0), (2.0, 2.0), (3.0, 3.5)}
     assert colors[1.1, 1.0] == colors[2.0, 2.0] != colors[3.0, 3.5]
     assert [text.get_text() for text in values.texts] == [r"output \$ 2"]
-    assert [bar.get_width() for bar in residuals.patches if bar.get_height() == 0.6] == (
-        pytest.approx([-1.0, 0.0, 5.0])
-    )
+    bars = [bar for bar in residuals.patches if bar.get_height() == 0.6]
+    assert [bar.get_width() for bar in bars] == pytest.approx([-1.0, 0.0, 5.0])
+    far = to_rgba(colors[3.0, 3.5])
+    assert [bar.get_facecolor() == far for bar in bars] == [False, False, True]
     figure.canvas.draw()  # no name is taken for a formula
 
 

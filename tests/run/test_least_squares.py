@@ -182,6 +182,7 @@ def test_points_are_simulated_elsewhere(tmp_path):
         ({"sigma": [1.0, -1.0, 1.0, 1.0]}, r"sigma\[1\]=-1"),
         ({"sigma": [1.0, 2.0], "observed": np.zeros(4)}, "observed values; got 2"),
         ({"observed": np.full(4, np.nan)}, "`observed` must have a finite entry"),
+        ({"observed": [0.0, 1.0, -np.inf, 2.0]}, r"NaN for a measurement .*observed\[2\]=-inf"),
         ({"observed": np.zeros((2, 2))}, "`observed` must be 1-d"),
         ({"observed": {"a": 1.0}, "sigma": {"b": 1.0}}, "no 'a'"),
         ({"loss": "square"}, "`loss` must be one of"),

@@ -327,6 +327,12 @@ def test_a_result_prints_short_and_can_be_pickled():
     [
         ({"bounds": (1, 2)}, "`bounds` must include 0 .*reference=x0"),
         ({"bounds": [(0, 1)] * 3}, "`bounds` must have as many entries as `x0`, 4"),
+        ({"bounds": (1, -1)}, r"low <= high; got \(1, -1\). Swap them"),
+        ({"bounds": [(-1, 1), (0, 0), (2, -3), (0, 1)]}, r"low <= high; got \(2, -3\)"),
+        ({"bounds": (np.nan, 1)}, "`bounds` must be numbers, None for no bound; got nan"),
+        ({"bounds": [(0, 1)] * 3 + [(0, np.nan)]}, "None for no bound; got nan"),
+        ({"bounds": {"a": (np.nan, 1)}, "names": list("abcd")}, "None for no bound; got nan"),
+        ({"bounds": Bounds([0, 0, np.nan, 0], 1)}, "None for no bound; got nan"),
         ({"bounds": [1, 2, 3, 4]}, "`bounds` must be pairs"),
         ({"bounds": 3.0}, "`bounds` must be pairs"),
         ({"unit": -1.0}, "`unit` must be a finite number > 0"),
@@ -347,6 +353,19 @@ def test_what_is_refused_before_a_query_is_spent(settings, message):
 def test_something_must_be_free():
     with pytest.raises(ParameterError, match="low == high for each of the 2"):
         szoht.minimize(misfit, szoht.Variables([1.0, 2.0], low=[1, 2], high=[1, 2]), k=1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"bounds": ("low", "high")}, "`bounds` must be numbers, None for no bound; got str"),
+        ({"integer": "speed", "names": list("abcd")}, r"got 'speed'. Pass \['speed'\]"),
+        ({"names": "abcd"}, "`names` must be several strings; got 'abcd'"),
+    ],
+)
+def test_what_is_of_another_type(settings, message):
+    with pytest.raises(ParameterTypeError, match=message):
+        szoht.minimize(lambda x: 0.0, np.zeros(4), **({"k": 1} | settings))
 
 
 def test_messages_are_short_whatever_the_bounds_hold():

@@ -11,7 +11,10 @@ from sparse_runs import Quadratic, assert_same_run
 from szoht import (
     AskTell,
     Objective,
+    Sparse,
     SparseBox,
+    SparseSimplex,
+    SparseSum,
     SparseVector,
     Status,
     SzohtWarning,
@@ -193,3 +196,12 @@ def test_the_default_method_takes_a_sparse_start():
     named = minimize(fun, SparseVector(10**9), method="sketch_ht", **settings)
     assert default.support.tolist() == relevant.tolist()
     assert (default.fun, default.nfev) == (named.fun, named.nfev)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "remedy"), [(Sparse(2), True), (SparseSimplex(2), False), (SparseSum(2), False)]
+)
+def test_changes_are_counted_only_by_sets_that_count(constraint, remedy):
+    with pytest.warns(StartWarning) as caught:
+        AskTell(np.ones(5), constraint=constraint, max_queries=9)
+    assert ("reference=x0" in str(caught[0].message)) is remedy

@@ -10,8 +10,6 @@ from szoht.cli import options, programs
 from szoht.cli import variables as stated
 from szoht.cli.fits import FigureFile, ResidualsFile, check_figure, print_fit
 from szoht.evaluation.oracle import OnError
-from szoht.evaluation.output_files import OutputFormat
-from szoht.evaluation.programs import Format, Program
 from szoht.run.least_squares import least_squares
 
 __all__ = ["calibrate"]
@@ -79,17 +77,18 @@ def calibrate(
             integer=integer,
         )
         measured = stated_data.ObservedNumbers.parse(observed, sigma)
-        program = command and Program(
-            command=command,
-            input=cast(Format, input_format),
+        fun = programs.choose_function(
+            function,
+            command,
+            input=input_format,
             sparse=sparse,
-            output=cast(OutputFormat, output_format),
+            output=output_format,
             timeout=timeout,
             returns="outputs",
         )
         with options.showing_progress(quiet=quiet) as bar:
             fit = least_squares(
-                programs.choose_function(function, program or None),
+                fun,
                 problem.start,
                 **problem.for_least_squares(),
                 k=_number_of_changes(k),
@@ -104,7 +103,7 @@ def calibrate(
                 rng=seed,
                 vectorized=vectorized,
                 on_error=cast(OnError | None, on_error),
-                **options.executor_kwargs(workers, retries, program=bool(program)),
+                **options.executor_kwargs(fun, workers, retries),
                 progress=bar,
                 store=store,
                 level=level,

@@ -18,6 +18,7 @@ from rich.console import Console
 from szoht import algorithms
 from szoht.core.validation import check_integer
 from szoht.errors import ParameterError, ProgramError, SzohtError
+from szoht.evaluation.programs import Program
 from szoht.executors import Threads
 from szoht.reporting.text import printable
 from szoht.run.log import LOGGER
@@ -56,6 +57,9 @@ __all__ = [
     "read_vector",
     "showing_progress",
 ]
+
+OPTION_OF = {"max_queries": "--budget", "max_seconds": "--seconds"}
+"""Options whose names are not those of the parameters that they set."""
 
 SHOWN_STDERR_LINES = 5
 """How much of what a program says before it fails is shown."""
@@ -184,7 +188,7 @@ def load_function(text: str) -> Callable[..., Any]:
 
 @contextmanager
 def cli_errors() -> Iterator[None]:
-    """Report errors of the library and of the system as usage errors."""
+    """Report errors of the library and of the system as usage errors, and programs that fail."""
     try:
         yield
     except BrokenPipeError:
@@ -195,9 +199,10 @@ def cli_errors() -> Iterator[None]:
         raise typer.BadParameter(message) from error
     except ProgramError as error:
         told = "\n".join(map(printable, error.stderr.splitlines()[-SHOWN_STDERR_LINES:]))
-        raise typer.BadParameter(f"{error}\n{told}".strip()) from error
+        typer.echo(f"Error: {error}\n{told}".strip(), err=True)
+        raise typer.Exit(code=1) from error
     except SzohtError as error:
-        raise typer.BadParameter(str(error)) from error
+        raise typer.BadParameter(in_options(str(error))) from error
     except MemoryError as error:
         raise typer.BadParameter(f"there is not enough memory. {error}".strip()) from error
 
@@ -211,7 +216,7 @@ def showing_progress(*, quiet: bool) -> Iterator[bool]:
         yield bar and not quiet
         return
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
+    handler.setFormatter(_LogFormatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     level = LOGGER.level
     LOGGER.addHandler(handler)
     LOGGER.setLevel(logging.INFO)
@@ -261,16 +266,32 @@ def parse_options(texts: list[str] | None) -> dict[str, Any]:
     return dict(_parse_option(text) for text in texts or [])
 
 
-def executor_kwargs(workers: int | None, retries: int | None, *, program: bool) -> dict[str, Any]:
+def executor_kwargs(fun: object, workers: int | None, retries: int | None) -> dict[str, Any]:
     """Return keyword arguments of `minimize`: threads for programs, processes for a function."""
-    if program:
+    if isinstance(fun, Program):
         return {"executor": Threads(workers or 1), "retries": retries}
     return {"workers": workers, "retries": retries}
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print text with control characters escaped."""
-    typer.echo("\n".join(map(printable, text.split("\n"))), err=err)
+    """Print text with control characters escaped, and options in place of parameters."""
+    typer.echo("\n".join(map(printable, in_options(text).split("\n"))), err=err)
+
+
+def in_options(text: str) -> str:
+    """Return a message of the library with the options that set its parameters.
+
+    >>> in_options("Raise `max_queries` to go on.")
+    'Raise --budget to go on.'
+    """
+    for parameter, option in OPTION_OF.items():
+        text = text.replace(f"`{parameter}`", option)
+    return text
+
+
+class _LogFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return in_options(super().format(record))
 
 
 def check_outputs(**paths: Path | None) -> None:

@@ -51,8 +51,11 @@ Vectorized: TypeAlias = Annotated[
 ]
 
 
-def choose_function(function: str | None, program: Program | None) -> Callable[..., Any]:
-    """Return the one of both that was given, or raise."""
+def choose_function(
+    function: str | None, command: str | None, **settings: Any
+) -> Callable[..., Any]:
+    """Return the function, or the program with these settings: the one that was given, or raise."""
+    program = Program(command=command, **settings) if command else None
     if program is not None and function is None:
         return program
     if function is not None and program is None:

@@ -23,7 +23,8 @@ from szoht.reporting.run_report import (
 )
 from szoht.result import Result, Status
 from szoht.run.external import replay
-from szoht.run.least_squares_result import LeastSquaresResult, with_fit
+from szoht.run.least_squares_fit import with_fit
+from szoht.run.least_squares_result import LeastSquaresResult
 from szoht.store import RunSpec, RunSummary, Store
 
 __all__ = ["report"]

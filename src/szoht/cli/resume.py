@@ -69,7 +69,7 @@ def resume(
                 max_queries=budget,
                 max_seconds=seconds,
                 target=target,
-                **options.executor_kwargs(workers, retries, program=isinstance(source, Program)),
+                **options.executor_kwargs(source, workers, retries),
                 progress=bar,
             )
         if result.fit is None:

@@ -9,7 +9,6 @@ from szoht.cli import variables as stated
 from szoht.cli.constraints import ConstraintOption, parse_constraint
 from szoht.cli.results import print_result
 from szoht.evaluation.oracle import OnError
-from szoht.evaluation.programs import Format, Program
 from szoht.run.minimize import minimize
 
 __all__ = ["solve"]
@@ -67,16 +66,17 @@ def solve(
             integer=integer,
             always=always,
         )
-        program = command and Program(
-            command=command,
-            input=cast(Format, input_format),
+        fun = programs.choose_function(
+            function,
+            command,
+            input=input_format,
             sparse=sparse,
-            output=cast(Format, output_format),
+            output=output_format,
             timeout=timeout,
         )
         with options.showing_progress(quiet=quiet) as bar:
             result = minimize(
-                programs.choose_function(function, program or None),
+                fun,
                 problem.start,
                 **problem.keywords,
                 maximize=maximize,
@@ -92,7 +92,7 @@ def solve(
                 vectorized=vectorized,
                 on_error=cast(OnError | None, on_error),
                 plan_width=plan_width,
-                **options.executor_kwargs(workers, retries, program=bool(program)),
+                **options.executor_kwargs(fun, workers, retries),
                 progress=bar,
                 store=store,
                 known=known,

@@ -17,6 +17,7 @@ __all__ = [
     "ArrayDirections",
     "DirectionSlice",
     "Directions",
+    "MappedDirections",
     "Offsets",
     "SampledDirections",
     "ScaledDirections",
@@ -208,16 +209,10 @@ class DirectionSlice:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ScaledDirections:
-    """Other directions with every coordinate multiplied by its own factor."""
+class MappedDirections:
+    """Other directions, each of them mapped: as many, in slices of the same size."""
 
     inner: Directions
-    scale: Vector
-
-    @property
-    def d(self) -> int:
-        """The dimension of the space."""
-        return self.inner.d
 
     @property
     def count(self) -> int:
@@ -228,6 +223,18 @@ class ScaledDirections:
     def block_rows(self) -> int:
         """How many directions a slice holds at most."""
         return self.inner.block_rows
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ScaledDirections(MappedDirections):
+    """Other directions with every coordinate multiplied by its own factor."""
+
+    scale: Vector
+
+    @property
+    def d(self) -> int:
+        """The dimension of the space."""
+        return self.inner.d
 
     def slices(self, start: int, stop: int) -> Iterator[Offsets]:
         """Yield the directions ``start`` to ``stop``."""

@@ -13,6 +13,7 @@ from szoht.types import Indices, Mask, Vector
 
 __all__ = [
     "answer_array",
+    "as_integers",
     "as_scalar",
     "check_choice",
     "check_integer",
@@ -87,6 +88,18 @@ def check_vector(name: str, value: object, *, size: int | None = None) -> Vector
         i = int(np.argmin(finite))
         raise ParameterError(f"`{name}` must be finite; got {name}[{i}]={array[i]}.")
     return frozen(array)
+
+
+def as_integers(name: str, value: object) -> Indices:
+    """Return a read-only 1-d array of integers, at least one, or raise."""
+    array = np.array(value)
+    if array.dtype.kind not in "iu":
+        raise ParameterTypeError(f"`{name}` must hold integers; got an array of {array.dtype}.")
+    if array.ndim != 1 or array.size == 0:
+        raise ParameterError(
+            f"`{name}` must be 1-d with at least one entry; got shape {array.shape}."
+        )
+    return frozen(array.astype(np.intp))
 
 
 def real_array(value: object) -> Vector:

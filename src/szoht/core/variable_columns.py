@@ -11,13 +11,20 @@ from szoht.core.validation import real_array
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.types import Mask, Vector
 
-__all__ = ["ColumnReader", "Named", "Values", "names_of"]
+__all__ = ["ColumnReader", "Named", "Values", "as_names", "names_of"]
 
 Named: TypeAlias = ArrayLike | Mapping[str, Any] | None
 """One entry for all variables, one for each, or entries by name: a dict or a pandas Series."""
 
 Values: TypeAlias = Mapping[str, Sequence[float]] | Sequence[Sequence[float] | None] | None
 """The allowed values of some variables, by name; or for each variable, None for no list."""
+
+
+def as_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names as strings; a single string would be taken for its letters."""
+    if isinstance(names, str):
+        raise ParameterTypeError(f"`names` must be several strings; got {names!r}.")
+    return tuple(map(str, names))
 
 
 def names_of(column: object) -> tuple[str, ...]:
@@ -55,7 +62,11 @@ class ColumnReader:
         """Return one flag per variable."""
         if given is None:
             given = False
-        if isinstance(given, Sequence) and not isinstance(given, str):
+        if isinstance(given, str):
+            raise ParameterTypeError(
+                f"`{name}` must be flags, or names in a list; got {given!r}. Pass [{given!r}]."
+            )
+        if isinstance(given, Sequence):
             listed = list(given)
             if listed and all(isinstance(one, str) for one in listed):  # names or nothing
                 given = {str(one): True for one in listed}

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from szoht.core.validation import frozen
 from szoht.core.variable_checks import SMALLEST_FACTOR, check_variables, describe_variable
-from szoht.core.variable_columns import ColumnReader, Named, Values, names_of
+from szoht.core.variable_columns import ColumnReader, Named, Values, as_names, names_of
 from szoht.core.variable_table import read_csv, read_frame
 from szoht.errors import ParameterError
 from szoht.types import Indices, Mask, Vector
@@ -97,7 +97,7 @@ class Variables:
         start: Named = None,
         values: Values = None,
     ) -> None:
-        given = tuple(map(str, names)) if names else names_of(nominal)
+        given = (as_names(names) if names is not None else ()) or names_of(nominal)
         read = ColumnReader(given, None)
         first = read.numbers("nominal", nominal)
         read = ColumnReader(given, first.size)

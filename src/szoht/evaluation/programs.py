@@ -36,6 +36,9 @@ STDERR_BYTES = 4096
 ANSWER_BYTES = 2**16
 """How much of the end of its answer is read."""
 
+SHOWN_BYTES = 80
+"""How much of the end of an answer that cannot be read a message shows."""
+
 START_SCRIPT = 'echo $$ > "$0" && exec "$@"'
 """Writes down the process group before the program begins, so that it can always be ended."""
 
@@ -176,15 +179,17 @@ class Program:
             elif self.output == "npy":
                 reason += str(error)
             else:
-                reason += f"{error}; got {_tail(answer, 80)!r}"
+                reason += f"{error}; got {_shown(answer)}"
             raise ProgramError(reason, _tail(folder / "stderr")) from error
 
     def _value(self, answer: Path, folder: Path) -> float:
         try:
             value = _npy(answer) if self.output == "npy" else _number(answer)
         except (OSError, ValueError, TypeError, KeyError, EOFError) as error:
-            shown = _tail(answer, 80) if answer.exists() and self.output == "json" else error
-            reason = f"the program's answer is not a number: {shown!r}"
+            shown = repr(error)
+            if answer.exists() and self.output == "json":
+                shown = _shown(answer)
+            reason = f"the program's answer is not a finite number: {shown}"
             raise ProgramError(reason, _tail(folder / "stderr")) from error
         if not math.isfinite(value):
             raise ProgramError(f"the program answered {value}", _tail(folder / "stderr"))
@@ -289,6 +294,12 @@ def _number(path: Path) -> float:
     if isinstance(answer, bool) or not isinstance(answer, int | float):
         raise TypeError(answer)
     return float(answer)
+
+
+def _shown(answer: Path) -> str:
+    """Return the end of an answer, for a message."""
+    cut = answer.stat().st_size > SHOWN_BYTES
+    return ("... " if cut else "") + repr(_tail(answer, SHOWN_BYTES))
 
 
 def _tail(path: Path, size: int = STDERR_BYTES) -> str:

@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from szoht.core.validation import check_choice, check_integer, frozen
-from szoht.errors import CapabilityError, ParameterError, ParameterTypeError
+from szoht.core.validation import as_integers, check_choice, check_integer, frozen
+from szoht.errors import CapabilityError, ParameterError
 from szoht.operators.base import largest, ranks_within
 from szoht.operators.box import Bound, as_bounds, check_bounds, clip_with_gains
 from szoht.operators.group_overlaps import Overlap, Overlaps
@@ -198,7 +198,7 @@ def _as_groups(value: object) -> Indices | tuple[Indices, ...]:
     """Return the number of each coordinate's group, or lists that overlap; read-only."""
     if isinstance(value, list | tuple) and any(np.ndim(entry) > 0 for entry in value):
         return _from_lists(value)
-    groups = _as_integers(value)
+    groups = as_integers("groups", value)
     if groups.min() < 0 or np.unique(groups).size != groups.max() + 1:
         raise ParameterError(
             "`groups` must hold the numbers 0, 1, ... without a gap; got numbers from "
@@ -207,20 +207,9 @@ def _as_groups(value: object) -> Indices | tuple[Indices, ...]:
     return groups
 
 
-def _as_integers(value: object) -> Indices:
-    groups = np.array(value)
-    if groups.dtype.kind not in "iu":
-        raise ParameterTypeError(f"`groups` must hold integers; got an array of {groups.dtype}.")
-    if groups.ndim != 1 or groups.size == 0:
-        raise ParameterError(
-            f"`groups` must be 1-d with at least one entry; got shape {groups.shape}."
-        )
-    return frozen(groups.astype(np.intp))
-
-
 def _from_lists(lists: list[object] | tuple[object, ...]) -> Indices | tuple[Indices, ...]:
     """Return lists of coordinates, or the number of each one's group if they do not overlap."""
-    groups = tuple(frozen(np.unique(_as_integers(entry))) for entry in lists)
+    groups = tuple(frozen(np.unique(as_integers("groups", entry))) for entry in lists)
     listed = np.concatenate(groups)
     distinct = np.unique(listed)
     if distinct[0] != 0 or distinct[-1] != distinct.size - 1:

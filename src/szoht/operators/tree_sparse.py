@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from szoht.core.validation import check_integer, frozen
-from szoht.errors import ParameterError, ParameterTypeError
+from szoht.core.validation import as_integers, check_integer
+from szoht.errors import ParameterError
 from szoht.operators.box import Bound, as_bounds, check_bounds, clip_with_gains
 from szoht.operators.forest import Forest
 from szoht.types import Indices, Vector
@@ -93,13 +93,7 @@ class TreeSparse:
 
 def _as_parents(value: object) -> Indices:
     """Return parents as a read-only integer array, or raise."""
-    parents = np.array(value)
-    if parents.dtype.kind not in "iu":
-        raise ParameterTypeError(f"`parents` must hold integers; got an array of {parents.dtype}.")
-    if parents.ndim != 1 or parents.size == 0:
-        raise ParameterError(
-            f"`parents` must be 1-d with at least one entry; got shape {parents.shape}."
-        )
+    parents = as_integers("parents", value)
     outside = (parents < -1) | (parents >= parents.size)
     if outside.any():
         i = int(np.argmax(outside))
@@ -107,4 +101,4 @@ def _as_parents(value: object) -> Indices:
             f"`parents` must be in [-1, d - 1], -1 for a root; got parents[{i}]={parents[i]} with "
             f"d={parents.size}."
         )
-    return frozen(parents.astype(np.intp))
+    return parents

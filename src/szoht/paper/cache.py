@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from szoht._version import __version__
+from szoht.core.version import __version__
 from szoht.paper.experiment import Curve, Job, Table
 
 __all__ = ["Cache", "code_hash", "read_curve", "write_curve"]

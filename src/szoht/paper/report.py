@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from szoht._version import __version__
+from szoht.core.version import __version__
 from szoht.paper.claims import ClaimResult, Verdict
 from szoht.paper.experiment import Curve, Experiment, Plot
 from szoht.reporting.figures import inline_svg, save_figure

@@ -1,47 +1,34 @@
 """`least_squares`: sparse calibration of a function that returns many numbers."""
 
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from concurrent import futures
-from contextlib import ExitStack
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from szoht.algorithms.calibration import Calibration
 from szoht.algorithms.calibration.path import Criterion
 from szoht.algorithms.calibration.residuals import Loss
 from szoht.core.objective import Call, HasValue, Objective, as_objective
-from szoht.core.validation import check_integer
 from szoht.core.variable_columns import Named
-from szoht.core.variables import Variables
-from szoht.errors import ParameterError
-from szoht.evaluation.chunks import ChunkValues
 from szoht.evaluation.executors.base import Executor
 from szoht.evaluation.executors.config import resolve_executor
 from szoht.evaluation.oracle import OnError, check_capabilities
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
-from szoht.run.config import RunConfig
-from szoht.run.constraints import constraint_on_z
-from szoht.run.least_squares_result import LeastSquaresResult, as_least_squares, check_level
-from szoht.run.loop import drive, evaluating
+from szoht.run.least_squares_fit import as_least_squares, check_level
+from szoht.run.least_squares_problem import LeastSquaresProblem
+from szoht.run.least_squares_result import LeastSquaresResult
+from szoht.run.loop import drive_new, evaluating
 from szoht.run.mapped import XForm, check_x_as, map_objective
-from szoht.run.outputs import ObservedData, OutputForm, with_outputs
-from szoht.run.primed_oracle import PrimedOracle, first_outputs
+from szoht.run.outputs import ObservedData, with_outputs
+from szoht.run.primed_oracle import PrimedOracle
 from szoht.run.problem import Bounds, Start, VariableOptions
 from szoht.stopping import Rule
-from szoht.store import StoreLike, open_store
+from szoht.store import StoreLike
 from szoht.types import Vector
 
 __all__ = ["LeastSquaresAskTell", "least_squares"]
-
-FIXED_SIMULATIONS, SIMULATIONS_PER_MEASUREMENT = 100, 20
-"""The budget where no limit is given: so many, and so many times k (1 + ln(d / k))."""
-
-MOST_CHANGES_BELIEVED = 10
-"""Where the number of changes is found out, it is at most this."""
 
 
 def least_squares(
@@ -154,7 +141,7 @@ def least_squares(
     workers_config = resolve_executor(
         workers=workers, executor=executor, timeout=timeout, retries=retries, min_fraction=None
     )
-    problem = _Problem.of(
+    problem = LeastSquaresProblem.of(
         x0,
         k=k,
         variable_options=VariableOptions(bounds=bounds, unit=unit, integer=integer, names=names),
@@ -184,13 +171,9 @@ def least_squares(
     callbacks, displays = prepare_callbacks(callback, progress=progress)
     run = AskTell.from_config(config, callback=callbacks, monitor=monitor)
     check_capabilities(objective, run.algorithm, run.solver_plan())
-    with evaluating(run, oracle, workers_config, displays) as ready, ExitStack() as stack:
-        if store is None:
-            return as_least_squares(run, drive(run, ready), level=level)
-        file = stack.enter_context(open_store(store, create=True))
-        spec = config.spec(fun, args=args, vectorized=vectorized, chunk_size=chunk_size)
-        result = drive(run, ready, stack.enter_context(file.create(spec)))
-        return as_least_squares(run, result, level=level)
+    spec = partial(config.spec, fun, args=args, vectorized=vectorized, chunk_size=chunk_size)
+    with evaluating(run, oracle, workers_config, displays) as ready:
+        return as_least_squares(run, drive_new(run, ready, store, spec), level=level)
 
 
 class LeastSquaresAskTell(AskTell):
@@ -234,7 +217,7 @@ class LeastSquaresAskTell(AskTell):
         callback: Callback | Iterable[Callback] | None = None,
         monitor: Callable[[Vector], float] | None = None,
     ) -> None:
-        problem = _Problem.of(
+        problem = LeastSquaresProblem.of(
             x0,
             k=k,
             variable_options=VariableOptions(
@@ -257,105 +240,3 @@ class LeastSquaresAskTell(AskTell):
     def fit(self) -> LeastSquaresResult:
         """What is known about the best point so far."""
         return as_least_squares(self, self.result)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Problem:
-    """Variables, how many of them may change, and what outputs are compared with."""
-
-    variables: Variables
-    k: int
-    criterion: Criterion | None
-    measurements: ObservedData
-
-    @classmethod
-    def of(
-        cls,
-        x0: Start,
-        *,
-        k: int | Criterion,
-        variable_options: VariableOptions,
-        measurements: ObservedData,
-    ) -> "_Problem":
-        variables = _variables(x0, variable_options)
-        criterion: Criterion | None = None
-        if k == "bic" or k == "chi2":  # noqa: PLR1714  (for the type checker)
-            criterion, k = k, MOST_CHANGES_BELIEVED
-        if criterion == "chi2" and measurements.sigma is None:
-            raise ParameterError(
-                "`sigma` must be given with k='chi2': it says what the errors explain; got None."
-            )
-        check_integer("k", k, low=1)
-        free = max(int(variables.free.sum()), 1)
-        return cls(
-            variables=variables, k=min(k, free), criterion=criterion, measurements=measurements
-        )
-
-    def config(
-        self,
-        form: OutputForm | None,
-        *,
-        loss: Loss,
-        f_scale: float,
-        limits: Mapping[str, Any],
-        stop: Rule | None,
-        rng: Any,
-        on_error: OnError | None,
-        x_as: XForm = "array",
-    ) -> RunConfig:
-        """Return the configuration of the run."""
-        measured, unlimited = (
-            self.measurements,
-            not any(
-                limits.get(name) is not None
-                for name in ("max_queries", "max_iterations", "max_seconds")
-            ),
-        )
-        if unlimited and getattr(stop, "query_limit", None) is None:
-            limits = {**limits, "max_queries": self._default_budget}
-        operator: Any = constraint_on_z(self.k, None, self.variables)
-        algorithm = Calibration(
-            operator=operator,
-            observed=measured.observed,
-            sigma=measured.sigma,
-            n_outputs=measured.n_outputs if form is None else form.n_outputs,
-            output_names=measured.names if form is None else form.names,
-            loss=loss,
-            f_scale=f_scale,
-            grid=self.variables.grid,
-            criterion=self.criterion,
-            max_queries=limits.get("max_queries"),
-        )
-        return RunConfig.of(
-            self.variables,
-            method=algorithm,
-            limits=limits,
-            stop=stop,
-            rng=rng,
-            on_error=on_error,
-            x_as=x_as,
-        )
-
-    def output_form(
-        self, objective: Objective, x_as: XForm
-    ) -> tuple[OutputForm, ChunkValues | None]:
-        """Return the form of the outputs, and what the start gave if it had to be asked for it."""
-        measured = self.measurements
-        if measured.n_outputs is not None:
-            return OutputForm(n_outputs=measured.n_outputs, names=measured.names), None
-        mapped = map_objective(objective, self.variables, x_as=x_as)
-        return first_outputs(mapped, self.variables.z_start)
-
-    @property
-    def _default_budget(self) -> int:
-        measurements = self.k * (1 + math.log(max(self.variables.free.sum() / self.k, 1.0)))
-        return math.ceil(FIXED_SIMULATIONS + SIMULATIONS_PER_MEASUREMENT * measurements)
-
-
-def _variables(x0: Start, options: VariableOptions) -> Variables:
-    """Return the variables; changes from a plain array are counted from its values."""
-    if not isinstance(x0, Variables):
-        options = VariableOptions(**{**vars(options), "reference": x0})
-    variables = options.variables(x0, method="auto")
-    assert variables is not None, "a reference is given"  # noqa: S101
-    return variables

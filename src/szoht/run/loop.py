@@ -12,9 +12,9 @@ from szoht.result import Failure, Result, Status
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Display
 from szoht.run.log import LOGGER, log_ending
-from szoht.store import ReplayOracle, StoredEnding, StoredRun
+from szoht.store import ReplayOracle, RunSpec, StoredEnding, StoredRun, StoreLike, open_store
 
-__all__ = ["drive", "evaluating", "loop"]
+__all__ = ["drive", "drive_new", "evaluating", "loop"]
 
 
 def loop(run: AskTell, oracle: Callable[[Plan], Sequence[Answer]]) -> Result:
@@ -68,6 +68,16 @@ def drive(run: AskTell, oracle: Oracle, stored: StoredRun | None = None) -> Resu
     if oracle.scheduler is None:
         return result
     return replace(result, faults=oracle.scheduler.faults)
+
+
+def drive_new(
+    run: AskTell, oracle: Oracle, store: StoreLike | None, spec: Callable[[], RunSpec]
+) -> Result:
+    """Drive a new run; if a store is given, the run is kept there as ``spec()`` describes it."""
+    if store is None:
+        return drive(run, oracle)
+    with open_store(store, create=True) as file, file.create(spec()) as stored:
+        return drive(run, oracle, stored)
 
 
 def _describe(failed: PointFailure, run: AskTell) -> Failure:

@@ -1,9 +1,8 @@
 """`minimize` and `maximize`: a run with a function of the user's."""
 
-import functools
 from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
-from contextlib import ExitStack
+from functools import partial, wraps
 from typing import Any, Literal, ParamSpec
 
 import numpy as np
@@ -24,12 +23,12 @@ from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.components import as_components
 from szoht.run.config import RunConfig
 from szoht.run.known import Known
-from szoht.run.loop import drive, evaluating
+from szoht.run.loop import drive_new, evaluating
 from szoht.run.mapped import XForm, check_x_as, map_objective
 from szoht.run.primed_oracle import PrimedOracle
 from szoht.run.problem import Bounds, Start, VariableOptions
 from szoht.stopping import Rule
-from szoht.store import StoreLike, open_store
+from szoht.store import StoreLike
 from szoht.types import Vector
 
 __all__ = ["maximize", "minimize"]
@@ -294,16 +293,13 @@ def minimize(
     callbacks, displays = prepare_callbacks(callback, progress=progress)
     run = AskTell.from_config(config, callback=callbacks, monitor=monitor)
     check_capabilities(objective, run.algorithm, run.solver_plan())
-    with evaluating(run, oracle, workers_config, displays) as ready, ExitStack() as stack:
-        if store is None:
-            return drive(run, ready)
-        file = stack.enter_context(open_store(store, create=True))
-        spec = config.spec(fun, args=args, vectorized=vectorized, chunk_size=chunk_size)
-        return drive(run, ready, stack.enter_context(file.create(spec)))
+    spec = partial(config.spec, fun, args=args, vectorized=vectorized, chunk_size=chunk_size)
+    with evaluating(run, oracle, workers_config, displays) as ready:
+        return drive_new(run, ready, store, spec)
 
 
 def _as_maximizer(minimizer: Callable[P, Result]) -> Callable[P, Result]:
-    @functools.wraps(minimizer)
+    @wraps(minimizer)
     def maximize(*args: P.args, **kwargs: P.kwargs) -> Result:
         kwargs["maximize"] = True
         return minimizer(*args, **kwargs)

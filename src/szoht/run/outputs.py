@@ -87,8 +87,8 @@ class ObservedData:
             deviations = _in_order(sigma, sigma_names, names)
         if values is not None and deviations is not None and deviations.size != 1:
             _check_same_size(values, deviations)
-        if values is not None and not np.isfinite(values).any():
-            raise ParameterError("`observed` must have a finite entry; all are missing.")
+        if values is not None:
+            _check_observed(values, names)
         return cls(
             observed=None if values is None else frozen(values),
             sigma=None if deviations is None else frozen(deviations),
@@ -188,6 +188,18 @@ def _column(name: str, given: Any) -> tuple[tuple[str, ...], Vector | None]:
             f"`{name}` must be 1-d with one entry for each output; got shape {values.shape}."
         )
     return (() if named is None else tuple(named)), values
+
+
+def _check_observed(values: Vector, names: tuple[str, ...]) -> None:
+    if np.isinf(values).any():
+        i = int(np.argmax(np.isinf(values)))
+        where = repr(names[i]) if names else str(i)
+        raise ParameterError(
+            f"`observed` must be finite, or NaN for a measurement that is missing; got "
+            f"observed[{where}]={values[i]:g}."
+        )
+    if np.isnan(values).all():
+        raise ParameterError("`observed` must have a finite entry; all are missing.")
 
 
 def _check_positive(sigma: Vector, names: tuple[str, ...]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from szoht.core.sparse_vector import SparseVector, as_point
-from szoht.core.variable_columns import Named, names_of
+from szoht.core.variable_columns import Named, as_names, names_of
 from szoht.core.variables import Variables
 from szoht.errors import CapabilityError, ParameterError, ParameterTypeError
 from szoht.types import Vector
@@ -46,13 +46,14 @@ class VariableOptions:
                 "`x0` must be an array or Variables; got a DataFrame. Pass "
                 "Variables.from_frame(x0)."
             )
-        names = tuple(map(str, self.names)) if self.names is not None else names_of(x0)
+        names = as_names(self.names) if self.names is not None else names_of(x0)
         if not (self._given or names or named):
             return None
         start = _as_start(x0)
         low, high = (None, None) if self.bounds is None else read_bounds(self.bounds)
         from_zero = self.reference is None
         papers_units = from_zero and self.unit is None and method != "auto"
+        _check_pairs(low, high)
         self._check_zero(low, high)
         self._check_sizes(start.size, low)
         return Variables(
@@ -124,6 +125,32 @@ def read_bounds(bounds: Bounds) -> tuple[Any, Any]:
         return entries[0], entries[1]
     both = [_pair(entry) for entry in entries]
     return [pair[0] for pair in both], [pair[1] for pair in both]
+
+
+def _check_pairs(low: Any, high: Any) -> None:
+    """Raise if a bound is NaN, or a pair is in the wrong order."""
+    if low is None and high is None:
+        return
+    lows, highs = _filled(low, -np.inf), _filled(high, np.inf)
+    if np.isnan(lows).any() or np.isnan(highs).any():
+        raise ParameterError("`bounds` must be numbers, None for no bound; got nan.")
+    if lows.shape == highs.shape and (lows > highs).any():
+        i = int(np.argmax(lows > highs))
+        raise ParameterError(
+            "`bounds` must be pairs (low, high) with low <= high; got "
+            f"({lows[i]:g}, {highs[i]:g}). Swap them."
+        )
+
+
+def _filled(column: Any, missing: float) -> Vector:
+    """Return bounds as numbers, with one for those that are None."""
+    entries = [missing if one is None else one for one in np.ravel(_entries(column)).tolist()]
+    try:
+        return np.array(entries, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ParameterTypeError(
+            f"`bounds` must be numbers, None for no bound; got {type(column).__name__}: {error}."
+        ) from error
 
 
 def _pair(entry: Any) -> tuple[Any, Any]:

@@ -17,7 +17,7 @@ from szoht.result import Result
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.config import RunConfig
-from szoht.run.least_squares_result import with_fit
+from szoht.run.least_squares_fit import with_fit
 from szoht.run.loop import drive, evaluating
 from szoht.run.mapped import map_objective
 from szoht.run.outputs import OutputForm, with_outputs

@@ -9,6 +9,7 @@ from szoht.core.sparse_vector import SparseVector
 from szoht.core.validation import frozen
 from szoht.core.variables import Variables
 from szoht.errors import CapabilityError, ParameterError, StartWarning, warn
+from szoht.operators import SparseSimplex, SparseSum
 from szoht.types import Vector
 
 __all__ = ["check_sparse_start", "feasible_start"]
@@ -41,9 +42,11 @@ def feasible_start(x0: Vector, operator: Operator, variables: Variables | None =
             f"{np.abs(x0).sum():.6g} and entries in [{x0.min():.6g}, {x0.max():.6g}]."
         )
     if variables is None:
+        counts = not isinstance(operator, SparseSimplex | SparseSum)
         message = (
             f"`x0` lies outside {operator!r}, with {np.count_nonzero(x0)} non-zeros; the run "
-            "starts from its projection. To count changes from `x0`, pass reference=x0."
+            "starts from its projection."
+            + (" To count changes from `x0`, pass reference=x0." if counts else "")
         )
     else:
         message = (

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Self, cast, get_type_hints
 
-from szoht._version import __version__
 from szoht.algorithms.registry import revision
 from szoht.core.algorithm import Algorithm, Measured
 from szoht.core.variables import Variables
+from szoht.core.version import __version__
 from szoht.errors import EncodingError, RunMismatchError
 from szoht.evaluation.programs import Program
 from szoht.stopping import Rule

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 
+from operators.graphs import grid
 from szoht import GraphSparse, GroupSparse, Sparse, TreeSparse, minimize
 from szoht.algorithms.auto.records import EvaluatedPoint
 from szoht.algorithms.auto.restricted.goal import Solution
@@ -16,14 +17,6 @@ from szoht.problems.structured import structured
 
 TREE = np.concatenate([[-1], np.arange(510) // 2])
 SIDE = 20
-
-
-def grid(rows, columns):
-    """Return the edges of a grid."""
-    node = np.arange(rows * columns).reshape(rows, columns)
-    across = np.column_stack([node[:, :-1].ravel(), node[:, 1:].ravel()])
-    down = np.column_stack([node[:-1].ravel(), node[1:].ravel()])
-    return np.vstack([across, down])
 
 
 def grown(structure, k, seed):
@@ -84,19 +77,24 @@ def test_a_value_takes_little_more_than_one_query(constraint, d):
     assert queries(fun, d, constraint, 5) <= 1.4 * constraint.k + 14
 
 
+def found(constraint, best, max_queries=1000):
+    """Return the result of a search for ``best`` from its squared distance."""
+    return minimize(
+        lambda x: float(((x - best) ** 2).sum()),
+        np.zeros(best.size),
+        constraint=constraint,
+        target=1e-6,
+        max_queries=max_queries,
+        rng=0,
+    )
+
+
 def test_two_regions_are_found():
     constraint = GraphSparse(12, grid(SIDE, SIDE), components=2)
     best = np.zeros(SIDE**2)
     best[[25, 26, 27, 45, 46, 65]] = [1.0, -0.5, 0.7, 0.9, -1.2, 0.4]
     best[[310, 311, 330, 331, 332, 352]] = [-1.0, 0.5, -0.7, 0.9, 1.2, 0.6]
-    result = minimize(
-        lambda x: float(((x - best) ** 2).sum()),
-        np.zeros(SIDE**2),
-        constraint=constraint,
-        target=1e-6,
-        max_queries=1000,
-        rng=0,
-    )
+    result = found(constraint, best)
     assert result.support.tolist() == np.flatnonzero(best).tolist()
     assert result.nfev <= 60
 
@@ -106,14 +104,7 @@ def test_a_subtree_of_equal_values_is_found():
     constraint = TreeSparse(15, TREE)
     best = np.zeros(511)
     best[:15] = 1.0
-    result = minimize(
-        lambda x: float(((x - best) ** 2).sum()),
-        np.zeros(511),
-        constraint=constraint,
-        target=1e-6,
-        max_queries=1000,
-        rng=0,
-    )
+    result = found(constraint, best)
     assert result.support.tolist() == list(range(15))
     assert result.nfev <= 45
 
@@ -123,14 +114,7 @@ def test_a_subtree_with_a_gap_is_found():
     constraint = TreeSparse(6, TREE)
     best = np.zeros(511)
     best[[0, 2, 3, 7, 16]] = [1.0, -1.0, 1.5, 0.8, -0.6]
-    result = minimize(
-        lambda x: float(((x - best) ** 2).sum()),
-        np.zeros(511),
-        constraint=constraint,
-        target=1e-6,
-        max_queries=2000,
-        rng=0,
-    )
+    result = found(constraint, best, max_queries=2000)
     np.testing.assert_allclose(result.x, best, atol=2e-3)
 
 

@@ -40,12 +40,6 @@ def test_each_is_read_somewhere():
     assert not unread
 
 
-def test_what_is_shown_is_what_was_changed():
-    assert repr(Policy()) == "Policy()"
-    changed = Policy(hope=2.0, noise=NoisePolicy(pairs=3))
-    assert repr(changed) == "Policy(hope=2.0, noise=NoisePolicy(pairs=3))"
-
-
 @pytest.mark.parametrize("k", [2, None])
 def test_it_is_an_option_of_the_method(k):
     target = np.zeros(80)

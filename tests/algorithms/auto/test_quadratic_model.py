@@ -8,7 +8,6 @@ import pytest
 from szoht.algorithms.auto.restricted.quadratic_model import (
     Region,
     _features,
-    _Ridge,
     eliminate,
     expected_gap,
     fit_quadratic,
@@ -16,6 +15,7 @@ from szoht.algorithms.auto.restricted.quadratic_model import (
     n_terms,
     next_shape,
 )
+from szoht.algorithms.auto.restricted.ridge import Ridge
 
 
 def curved(seed, p=4):
@@ -44,7 +44,7 @@ def test_penalized_coefficients_are_those_of_augmented_least_squares():
     rng = np.random.default_rng(0)
     z, v, weights = rng.uniform(-1, 1, (50, 3)), rng.standard_normal(50), rng.uniform(0.2, 1, 50)
     free, shrunk = _features(z)
-    fit = _Ridge.of(free, shrunk, v, weights)
+    fit = Ridge.of(free, shrunk, v, weights)
     residuals, _ = fit.solve(0.1)
     penalty = np.sqrt(0.1 * 0.02 * 50)
     root = np.sqrt(weights)[:, np.newaxis]

@@ -25,6 +25,8 @@ def test_units_are_quarters_of_a_box_or_natural_changes():
     subject = domain(-0.5, 0.5)
     point = np.linspace(-2, 2, D)
     np.testing.assert_allclose(subject.from_z(subject.to_z(point)), point)
+    assert subject.to_z(np.full(D, 9.0)).tolist() == [0.5] * D, "never outside the bounds"
+    assert subject.to_z(np.full(D, -9.0)).tolist() == [-0.5] * D
 
 
 @pytest.mark.parametrize("where", ["low", "inside", "high", "near"])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from szoht import least_squares
 
@@ -73,3 +74,19 @@ def test_without_sigma_the_misfit_is_the_noise(linear):
     result = fit(matrix, poor, sigma=None)
     assert len(result.alternatives) > 1
     assert not any("sigma" in line for line in result.warnings)
+
+
+@pytest.mark.parametrize("bounds", [None, (-1.5, 1.5)])
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_intervals_have_two_sides(linear, level, bounds):
+    """The errors of the measurements are sigma's, so that the normal distribution counts."""
+    matrix, _, _ = linear
+    result = fit(matrix, matrix[:, 3] - matrix[:, 7], level=level, bounds=bounds)
+    on = matrix[:, [3, 7]]
+    errors = 0.01 * np.sqrt(np.diag(np.linalg.inv(on.T @ on)))
+    assert result.support.tolist() == [3, 7]
+    for entry, error in zip(result.intervals, errors, strict=True):
+        assert entry.high - entry.value == pytest.approx(
+            norm.ppf(0.5 + level / 2) * error, rel=0.05
+        )
+        assert entry.value - entry.low == pytest.approx(entry.high - entry.value)

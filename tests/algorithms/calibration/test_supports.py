@@ -52,6 +52,13 @@ def test_the_best_support_is_found(seed, moved):
     assert [one.misfit for one in found] == sorted(one.misfit for one in found)
 
 
+def test_much_damping_keeps_near_the_center():
+    center = np.zeros(C)
+    center[[1, 4]] = 0.7, -0.5
+    values = model(damping=1e6, center=center).solve((1, 4)).values
+    np.testing.assert_allclose(values, center, atol=0.05)
+
+
 @pytest.mark.parametrize("damping", [0.0, 0.1])
 def test_the_misfit_of_a_candidate_is_the_formula(damping):
     center = np.zeros(C)

@@ -341,7 +341,7 @@ def test_a_limit_of_time_ends_an_attack():
     ("change", "error", "expected"),
     [
         ({"image": IMAGE * 300}, ParameterError, r"within \[low, high\] = \[0, 1\]"),
-        ({"image": IMAGE * np.nan}, ParameterError, "`image` must lie within"),
+        ({"image": IMAGE * np.nan}, ParameterError, "`image` must be finite; got nan"),
         ({"image": np.full((8, 8), "a")}, (ParameterError, ParameterTypeError), "`image` must be"),
         ({"image": []}, ParameterTypeError, "`image` must be"),
         ({"image": np.zeros((5, 8, 7))}, ParameterError, "`channels` must be 'first' or 'last'"),

@@ -3,26 +3,22 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 import numpy as np
 
+from szoht.algorithms.auto.budget import BudgetedContext, BudgetSpentError
+from szoht.algorithms.auto.known_derivatives import GradientMemory, HessianColumns
 from szoht.algorithms.auto.location import agreed
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.structure import Structure
-from szoht.algorithms.auto.wide_plans import Speculation, together
-from szoht.algorithms.generator import SolverContext
 from szoht.core.directions import Directions, ScaledDirections
 from szoht.core.known import KnownEvaluations
 from szoht.core.query import Answer, Plan, Query
-from szoht.core.random import Key, Purpose
 from szoht.core.validation import frozen
 from szoht.types import Indices, Sample, Vector
 
 __all__ = ["BudgetSpentError", "SearchContext"]
-
-T = TypeVar("T")
 
 FAR_OFF, MIN_VALUES_FOR_OUTLIERS = 45.0, 6
 """A difference this many median deviations off is suspected to be an outlier, among this many."""
@@ -31,86 +27,30 @@ MOST_REPEATS = 5
 """A point of a function with outliers is asked at most this many times."""
 
 
-MOST_GRADIENTS, GRADIENT_VALUES = 32, 2**22
-"""Gradients that are remembered, at most, and their entries all together."""
-
-
-class BudgetSpentError(Exception):
-    """A plan would cost more than what is left of a known budget."""
-
-
-@dataclass
-class GradientMemory:
-    """The last gradients, each with its point and its sample; a few, whatever the dimension."""
-
-    entries: list[tuple[Vector, Sample, Vector]] = field(default_factory=list)
-
-    def add(self, x: Vector, sample: Sample, gradient: Vector) -> None:
-        """Remember a gradient, in place of the oldest one."""
-        self.entries.insert(0, (x, sample, gradient))
-        del self.entries[max(2, min(MOST_GRADIENTS, GRADIENT_VALUES // x.size)) :]
-
-    def find(self, x: Vector, sample: Sample) -> Vector | None:
-        """Return the gradient at a point, None if it is not known."""
-        for point, on, gradient in self.entries:
-            if on is sample and np.array_equal(point, x):
-                return gradient
-        return None
-
-
-@dataclass
-class HessianColumns:
-    """Columns of the Hessian that are known."""
-
-    entries: dict[int, Vector] = field(default_factory=dict)
-
-    def add(self, i: int, column: Vector) -> None:
-        """Remember a column."""
-        self.entries[i] = column
-
-    def missing(self, coordinates: Indices) -> Indices:
-        """Return the coordinates whose columns are not known."""
-        return np.array([i for i in coordinates if int(i) not in self.entries], dtype=np.intp)
-
-    def block(self, coordinates: Indices) -> Vector:
-        """Return the Hessian on some coordinates."""
-        return np.array([self.entries[int(i)][coordinates] for i in coordinates])
-
-
 @dataclass(kw_only=True)
-class SearchContext:
+class SearchContext(BudgetedContext):
     """Measures f at points given in the solver's coordinates, and keeps count.
 
-    ``budget`` is the number of evaluations that the run may spend, if it is known; a point on a
-    sample of size b costs b of them. ``spent`` counts points. A plan that costs
-    more than what is left raises `BudgetSpentError` instead of being asked, so that what is left
-    can be spent on something smaller. ``outliers`` says that single values are grossly wrong: each
-    point is then asked until two values agree. ``doubts`` is how many suspicious values may still
-    be asked again to find that out. ``kinks`` counts, from the first kink on, the rounds since.
-    ``effort`` multiplies patience. ``on_part``: values are about part of a finite sum, so that no
-    point is an answer yet; ``reserve`` evaluations are kept to validate one. ``gradients``: the
-    objective has them, and slopes are taken from there; ``gradients_at_points`` asks for them
-    together with the values of single points, most of which need both. ``known`` are
-    evaluations from before the run, ``known_checked`` whether one of them was measured again, and
-    ``known_too_far`` whether those farther away have told nothing.
+    Where there are ``outliers``, each point is asked until two values agree. ``doubts`` is how many
+    suspicious values may still be asked again to find that out. ``kinks`` counts, from the first
+    kink on, the rounds since. ``effort`` multiplies patience. ``on_part``: values are about part of
+    a finite sum, so that no point is an answer yet; ``reserve`` evaluations are kept to validate
+    one. ``gradients``: the objective has them, and slopes are taken from there;
+    ``gradients_at_points`` asks for them together with the values of single points, most of which
+    need both. ``known`` are evaluations from before the run, ``known_checked`` whether one of them
+    was measured again, and ``known_too_far`` whether those farther away have told nothing. The rest
+    is in `BudgetedContext`.
     """
 
-    outer: SolverContext
     structure: Structure
     policy: Policy
-    budget: int | None = None
     effort: float = 1.0
     on_part: bool = False
-    reserve: int = 0
-    spent: int = 0
-    evaluations: int = 0
-    failures: int = 0
     last_gain: int = 1
     mark: float = math.inf
     gains: int = -1
     first_value: float = math.nan
     best: EvaluatedPoint | None = field(default=None)
-    outliers: bool = False
     roughness_checked: bool = False
     units_equalized: bool = False
     doubts: int = 4
@@ -119,19 +59,9 @@ class SearchContext:
     gradients_at_points: bool = True
     known_gradients: GradientMemory = field(default_factory=GradientMemory)
     columns: HessianColumns = field(default_factory=HessianColumns)
-    speculation: Speculation = field(default_factory=Speculation)
     known: KnownEvaluations | None = None
     known_checked: bool = False
     known_too_far: bool = False
-
-    @property
-    def left(self) -> float:
-        """Points that can be paid for; infinite if the budget is unknown or was extended."""
-        if self.budget is None or self.evaluations >= self.budget:
-            return math.inf
-        sample = self.outer.sample
-        price = 1 if sample is None else sample.size
-        return max(self.budget - self.reserve - self.evaluations, 0) // price
 
     @property
     def is_small(self) -> bool:
@@ -141,18 +71,6 @@ class SearchContext:
         return self.left < max(
             policy.small_budget * structure.size, 3.5 * policy.small_budget, rows
         )
-
-    def generator(self) -> np.random.Generator:
-        """Return a generator at an address that was not used before."""
-        return self.outer.key().generator(Purpose.EXCHANGE)
-
-    def key(self) -> Key:
-        """Return an address that was not used before."""
-        return self.outer.key()
-
-    def explain(self, line: str) -> None:
-        """Say what is done and why, for the user to read."""
-        self.outer.explain(line)
 
     def value(self, z: Vector) -> Steps[float]:
         """Measure f at one point, and its gradient if there is one; NaN if it failed."""
@@ -351,63 +269,14 @@ class SearchContext:
             if pair[0] == pair[1]:
                 result[i] = pair[0]
 
-    def _ask_once(self, plan: Plan) -> Steps[Sequence[Answer]]:
-        known = self.speculation.known(plan)
-        if known is None:
-            return (yield from self._ask_filled(plan))
-        missing = np.flatnonzero(np.isnan(known))
-        if missing.size:
-            points = plan.points()
-            rest = Plan(queries=tuple(self.outer.query(points[i]) for i in missing))
-            answers = yield from self._ask_filled(rest)
-            known[missing] = [answer.values[0] for answer in answers]
-        return plan.answered(known)
-
-    def _ask_filled(self, plan: Plan) -> Steps[Sequence[Answer]]:
-        """Ask a plan, filled up with points that may be asked next where plans are wide."""
-        self._check_left(plan.n_points)
-        extra: list[Vector] = []
-        if not (self.outliers or self.outer.seeded):  # a value is one of many there
-            extra = self.speculation.take(plan.n_points, self.left)
-        n = len(plan.queries)
-        if extra:
-            queries = (*plan.queries, *(self.outer.query(x) for x in extra))
-            plan = replace(plan, queries=queries)
-        answers = yield plan
-        self.spent += plan.n_points
-        self.evaluations += plan.cost
-        self.failures += sum(int(np.isnan(answer.values).sum()) for answer in answers)
-        if extra:
-            self._keep(extra, np.array([answer.values[0] for answer in answers[n:]]))
-        return answers[:n]
-
     def _keep(self, points: list[Vector], values: Vector) -> None:
         """Keep values that may be asked for; the best of them may be an answer already."""
-        self.speculation.keep(points, values.tolist())
+        super()._keep(points, values)
         if np.isfinite(values).any():
             best = int(np.nanargmin(values))
             z = self.structure.to_z(points[best])
             if self.structure.contains(z) and not np.isinf(values[best]):
                 self.note(EvaluatedPoint(z, float(values[best])))
-
-    def _check_left(self, n_points: int) -> None:
-        if n_points > self.left >= (0 if self.reserve else 1):
-            raise BudgetSpentError
-
-    def together(self, tasks: Sequence[Steps[T]]) -> Steps[list[T]]:
-        """Run several parts of the algorithm side by side: their plans are asked as one."""
-        self.speculation.paused += 1  # the plans fill up each other
-        try:
-            steps = together(tasks)
-            plan = next(steps)
-            while True:
-                self._check_left(plan.n_points)
-                plan = steps.send((yield plan))
-        except StopIteration as end:
-            results: list[T] = end.value
-            return results
-        finally:
-            self.speculation.paused -= 1
 
     def points_along_axes(self, z: Vector, support: Indices, steps: Vector) -> list[Vector]:
         """Return the points of `axis_differences` at a point that is not measured yet."""

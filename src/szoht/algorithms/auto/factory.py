@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import fields
+from typing import Any
 
 from szoht.algorithms.auto.criteria import LOSS_CRITERIA
 from szoht.algorithms.auto.handed_over import HandedOver
@@ -131,36 +132,22 @@ def auto(
         return _auto_integer(
             k, constraint, free, integer_steps, seeded=seeded, max_queries=max_queries
         )
+    limits: dict[str, Any] = {"seeded": seeded, "max_queries": max_queries, "effort": effort}
+    search: dict[str, Any] = {
+        "policy": policy,
+        "has_units": has_units,
+        "use_gradient": use_gradient and not seeded,
+        "plan_width": plan_width,
+    }
     if k is None and constraint is None:
-        return AutoPath(
-            always=free,
-            criterion=criterion,
-            seeded=seeded,
-            max_queries=max_queries,
-            policy=policy,
-            has_units=has_units,
-            effort=effort,
-            use_gradient=use_gradient and not seeded,
-            plan_width=plan_width,
-        )
+        return AutoPath(always=free, criterion=criterion, **limits, **search)
     operator = pick_operator(k, constraint, free)
     if isinstance(operator, LowRank):
-        return AutoLowRank(operator=operator, seeded=seeded, max_queries=max_queries, effort=effort)
+        return AutoLowRank(operator=operator, **limits)
     if isinstance(operator, SparseIn):
-        return AutoTransformed(
-            operator=operator, seeded=seeded, max_queries=max_queries, effort=effort
-        )
+        return AutoTransformed(operator=operator, **limits)
     if isinstance(operator, Structured) and not _is_handed_over(operator):
-        return Auto(
-            operator=operator,
-            seeded=seeded,
-            max_queries=max_queries,
-            policy=policy,
-            has_units=has_units,
-            effort=effort,
-            use_gradient=use_gradient and not seeded,
-            plan_width=plan_width,
-        )
+        return Auto(operator=operator, **limits, **search)
     other = szoht(constraint=operator, sampler=sampler, d=d)
     return HandedOver(**{entry.name: getattr(other, entry.name) for entry in fields(other)})
 

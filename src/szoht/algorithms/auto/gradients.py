@@ -164,7 +164,7 @@ def _polish(context: SearchContext, state: SearchState) -> Steps[SearchState]:
         state.noise,
         Goal(steps=40, accuracy=POLISHED),
         slopes=slopes[support],
-        curvature=state.carried(support),
+        curvature=state.transfer_curvature(support),
     )
     state = state.settled(solution)
     context.accept(state.point)

@@ -8,13 +8,15 @@ shorter where a variable is continuous, and are never less than one where it is 
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
 
+from szoht.algorithms.auto.budget import BudgetSpentError
+from szoht.algorithms.auto.grid_values import GridValues
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.auto.restricted.grid_model import (
     GridModel,
@@ -61,10 +63,6 @@ ROUGH_GAIN = 1e-2
 """A gain of less than this share of all that was gained is left for later."""
 
 
-class _SpentError(Exception):
-    """A plan would cost more than what is left."""
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AutoInteger(GeneratorAlgorithm):
     """`auto` for variables of which some are integers: ``grid`` is their step in z, else 0."""
@@ -91,7 +89,7 @@ class AutoInteger(GeneratorAlgorithm):
         while math.isfinite(search.best.value):
             try:
                 yield from search.run()
-            except _SpentError:
+            except BudgetSpentError:
                 # more queries than there are: the run ends with its limit, unless it is extended
                 beyond = int(search.left) + 1
                 yield Plan(queries=tuple(context.query(search.best.z) for _ in range(beyond)))
@@ -100,17 +98,10 @@ class AutoInteger(GeneratorAlgorithm):
                 return
 
 
-@dataclass
-class _GridSearch:
-    context: SolverContext
-    k: int
+@dataclass(kw_only=True)
+class _GridSearch(GridValues):
     lattice: Lattice
-    budget: float
-    best: EvaluatedPoint
-    price: int
     curvature: Vector
-    first: float = math.nan
-    spent: int = 0
     complete: bool = True
 
     @classmethod
@@ -128,19 +119,6 @@ class _GridSearch:
             price=1 if context.sample is None else int(context.sample.size),
             curvature=np.full(d, np.nan),
         )
-
-    @property
-    def left(self) -> float:
-        """Points that can be paid for; infinite if the budget is unknown or was extended."""
-        paid = self.spent * self.price
-        return math.inf if paid >= self.budget else (self.budget - paid) // self.price
-
-    def start(self) -> Steps[None]:
-        """Measure the start; the value is infinite if it failed."""
-        (self.first,) = (yield from self.values([self.best.z])).tolist()
-        self.best = EvaluatedPoint(self.best.z, self.first)
-        if math.isfinite(self.first):
-            self.context.move(self.best.z, self.first)
 
     def run(self) -> Steps[None]:
         """Search until no length of scan leads to a gain."""
@@ -318,33 +296,6 @@ class _GridSearch:
         z[support] += t
         yield from self.measure([z])
         return min(model.change(t), 0.0)
-
-    def gained(self, before: float, share: float) -> bool:
-        """Tell whether more than this share of all that was gained has come since ``before``."""
-        return before - self.best.value > share * abs(self.first - self.best.value)
-
-    def measure(self, points: Sequence[Vector]) -> Steps[Vector]:
-        """Measure points, and keep the best that satisfies the constraint."""
-        values = yield from self.values(points)
-        for i in np.argsort(values, kind="stable").tolist():
-            if not values[i] < self.best.value:
-                break
-            if np.count_nonzero(points[i]) <= self.k:
-                self.best = EvaluatedPoint(points[i], float(values[i]))
-                self.context.note(points[i], float(values[i]))
-                break
-        return values
-
-    def values(self, points: Sequence[Vector]) -> Steps[Vector]:
-        """Return f at points, asked in one plan; infinite where it failed."""
-        if not points:
-            return np.empty(0)
-        if len(points) > self.left:
-            raise _SpentError
-        answers = yield Plan(queries=tuple(self.context.query(point) for point in points))
-        self.spent += len(points)
-        values = np.array([float(answer.values[0]) for answer in answers])
-        return np.where(np.isnan(values), np.inf, values)
 
 
 def _replaced(z: Vector, out: list[int], i: int, place: float) -> Vector:

@@ -1,30 +1,15 @@
 """Every number of the default solver, in one record."""
 
 import math
-from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
+
+from szoht.algorithms.solver_numbers import SolverNumbers
 
 __all__ = ["NoisePolicy", "Policy"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class _Numbers:
-    """Shows only what was changed."""
-
-    def __repr__(self) -> str:
-        changed = [f for f in fields(self) if getattr(self, f.name) != _default(f)]
-        return (
-            f"{type(self).__name__}"
-            f"({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in changed)})"
-        )
-
-
-def _default(entry: "Field[Any]") -> Any:
-    return entry.default if entry.default is not MISSING else NoisePolicy()
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class NoisePolicy(_Numbers):
+class NoisePolicy(SolverNumbers):
     """The numbers by which the search under noise decides; found like those of `Policy`.
 
     Lengths are in reaches, half of a finite box or one unit. "look" is k (1 + log(d / k)).
@@ -81,7 +66,7 @@ class NoisePolicy(_Numbers):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Policy(_Numbers):
+class Policy(SolverNumbers):
     """The numbers by which the solver decides.
 
     They were found on the development cases of ``benchmarks/``, by doubling and halving; `python

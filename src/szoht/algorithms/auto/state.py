@@ -63,7 +63,7 @@ class SearchState:
             return self
         return replace(self, point=solution.point, curvature=solution.curvature)
 
-    def carried(self, support: Indices) -> Curvature | None:
+    def transfer_curvature(self, support: Indices) -> Curvature | None:
         """Return what is known of the curvature, for another support."""
         if self.curvature is None or not self.curvature.support.size:
             return None

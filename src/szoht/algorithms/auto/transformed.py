@@ -8,7 +8,7 @@ import numpy as np
 from szoht.algorithms.auto.solver import Auto
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext, Steps
 from szoht.core.algorithm import Measured
-from szoht.core.directions import Directions, Offsets
+from szoht.core.directions import Directions, MappedDirections, Offsets
 from szoht.core.query import Plan, Query
 from szoht.core.validation import frozen
 from szoht.operators import Sparse, SparseIn
@@ -18,22 +18,11 @@ __all__ = ["AutoTransformed"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SynthesizedDirections:
+class SynthesizedDirections(MappedDirections):
     """Directions in z, as what they are in x."""
 
-    inner: Directions
     operator: SparseIn
     d: int
-
-    @property
-    def count(self) -> int:
-        """How many directions there are."""
-        return self.inner.count
-
-    @property
-    def block_rows(self) -> int:
-        """How many directions a slice holds at most."""
-        return self.inner.block_rows
 
     def slices(self, start: int, stop: int) -> Iterator[Offsets]:
         """Yield the directions ``start`` to ``stop``."""

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
+from szoht.algorithms.solver_numbers import SolverNumbers
+
 __all__ = ["CalibrationPolicy"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class CalibrationPolicy:
+class CalibrationPolicy(SolverNumbers):
     """The numbers by which the solver decides.
 
     Lengths are in units: a quarter of a finite box, or one natural change of a variable.

@@ -1,4 +1,4 @@
-"""Quantiles of the laws that misfits and estimates follow."""
+"""Quantiles of the distributions that misfits and estimates follow."""
 
 import math
 
@@ -17,7 +17,7 @@ def chi_square_quantile(freedom: int, p: float) -> float:
 
 
 def student_quantile(freedom: float, p: float) -> float:
-    """Return the p-quantile of Student's law; with infinite freedom, of the normal law.
+    """Return the p-quantile of Student's t; with infinite freedom, of the normal distribution.
 
     >>> round(student_quantile(math.inf, 0.975), 3)
     1.96

@@ -11,20 +11,15 @@ from szoht.algorithms.calibration.policy import CalibrationPolicy
 from szoht.algorithms.calibration.posterior import JacobianPosterior
 from szoht.algorithms.calibration.probing import Domain
 from szoht.algorithms.calibration.quantiles import chi_square_quantile
-from szoht.algorithms.calibration.residuals import (
-    Loss,
-    Residuals,
-    cost,
-    loss_weights,
-    robust_scale,
-)
+from szoht.algorithms.calibration.residuals import Loss, Residuals, cost
 from szoht.algorithms.calibration.supports import MisfitModel, SupportCandidate
+from szoht.algorithms.calibration.weighting import Weighting, weights_at
 from szoht.algorithms.generator import SolverContext, Steps
 from szoht.core.query import Plan
 from szoht.core.random import Purpose
 from szoht.types import Mask, Vector
 
-__all__ = ["CalibrationSearch", "FailuresInRowError", "SavedCenter", "Visit", "Weighting"]
+__all__ = ["CalibrationSearch", "FailuresInRowError", "SavedCenter", "Visit"]
 
 
 class FailuresInRowError(Exception):
@@ -46,12 +41,6 @@ class SavedCenter(NamedTuple):
     residuals: Vector
     variance: float
     posterior: JacobianPosterior
-
-
-class Weighting:
-    """How residuals are weighted: stages that follow one another where a loss is robust."""
-
-    EQUAL, WITHOUT_OUTLIERS, BY_LOSS = range(3)
 
 
 @dataclass(kw_only=True)
@@ -86,7 +75,7 @@ class CalibrationSearch:
     lost: Vector = field(default_factory=lambda: np.empty(0))
     unsteady: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
     weights: Vector = field(default_factory=lambda: np.empty(0))
-    weighting: int = Weighting.EQUAL
+    weighting: Weighting = Weighting.EQUAL
     noise: float = 0.0
     length: float = 0.0
     share: float = 1.0
@@ -339,7 +328,7 @@ class CalibrationSearch:
         """Go on to the next stage of a robust loss, from the best point by its cost, if any."""
         if self.loss == "linear" or self.weighting == Weighting.BY_LOSS:
             return False
-        self.weighting += 1
+        self.weighting = Weighting(self.weighting + 1)
         best = min(self.visits, key=lambda visit: self.cost_of(visit.residuals))
         if np.array_equal(best.point, self.center):
             self.reweight()
@@ -348,13 +337,8 @@ class CalibrationSearch:
         return True
 
     def reweight(self) -> None:
-        """Weight residuals by the loss at the center; gross outliers are left out at first."""
-        if self.weighting == Weighting.EQUAL:
-            return
-        residuals, scale = self.filled(self.center_residuals), self.f_scale
-        if self.weighting == Weighting.WITHOUT_OUTLIERS:
-            scale = max(scale, robust_scale(residuals))
-        weights = loss_weights(residuals, self.loss, scale)
-        if self.weighting == Weighting.WITHOUT_OUTLIERS:
-            weights = np.where(np.abs(residuals) > self.policy.outlier * scale, 0.0, weights)
-        self.weights = weights
+        """Weight residuals by the loss at the center, as far as the stage goes."""
+        residuals = self.filled(self.center_residuals)
+        self.weights = weights_at(
+            self.weighting, residuals, self.loss, self.f_scale, outlier=self.policy.outlier
+        )

@@ -87,7 +87,10 @@ def as_image(image: ArrayLike, low: float, high: float) -> Any:
         raise ParameterTypeError(
             f"`image` must be an array of real numbers; got {array.dtype} of shape {array.shape}."
         )
-    if not np.isfinite(floats).all() or floats.min() < low or floats.max() > high:
+    if not np.isfinite(floats).all():
+        wrong = floats[~np.isfinite(floats)][0]
+        raise ParameterError(f"`image` must be finite; got {wrong}. Correct the image.")
+    if floats.min() < low or floats.max() > high:
         raise ParameterError(
             f"`image` must lie within [low, high] = [{low:g}, {high:g}]; got values from "
             f"{floats.min():g} to {floats.max():g}. Scale it, or pass `low` and `high`."

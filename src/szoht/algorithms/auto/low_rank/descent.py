@@ -155,7 +155,7 @@ class Manifold:
         steps: int = 60,
         accuracy: float = 1e-7,
     ) -> Steps[EvaluatedPoint]:
-        """Run quasi-Newton in tangent spaces, the pairs it remembers carried along by projection.
+        """Run quasi-Newton in tangent spaces, the pairs it remembers transported by projection.
 
         For the geometry see Vandereycken (2013), Low-rank matrix completion by Riemannian
         optimization.

@@ -31,7 +31,7 @@ class ExtendAndPrune:
         if state.slopes.confidence is Confidence.RECOVERED and new.size:
             new = np.concatenate(structure.atoms(new)[:size])
         support = np.union1d(current, new)
-        curvature = state.carried(support) if current.size else None
+        curvature = state.transfer_curvature(support) if current.size else None
         slopes = state.known_slopes(context, support)
         trial = state.point
         if not structure.fits(support):

@@ -49,7 +49,7 @@ class JoinAndPrune:
             state.noise,
             Goal(accuracy=context.policy.accuracy_narrow, steps=3 * context.policy.steps_wide),
             slopes=state.known_slopes(context, wide) if state.exact else None,
-            curvature=state.carried(wide),
+            curvature=state.transfer_curvature(wide),
         )
         while not structure.fits(active := structure.active(solution.point.z)):
             excess = structure.count(active) - size

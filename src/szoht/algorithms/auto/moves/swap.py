@@ -68,7 +68,7 @@ class Swap:
         if math.isnan(start.value):
             return Solution(state.point, state.curvature)
         goal = Goal(accuracy=context.policy.accuracy_narrow, value=state.point.value)
-        curvature = None if self.cold else state.carried(support)
+        curvature = None if self.cold else state.transfer_curvature(support)
         return (
             yield from minimize_on(context, start, support, state.noise, goal, curvature=curvature)
         )

@@ -6,18 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from szoht.algorithms.auto.structures.coordinates import Coordinates
+from szoht.algorithms.auto.structures.given_sum import GivenSum
 from szoht.core.directions import ArrayDirections, Directions
-from szoht.core.random import Key
 from szoht.core.validation import frozen
-from szoht.estimators.sensing import (
-    BalancedRows,
-    Measurements,
-    PermutedRows,
-    Recovery,
-    Rows,
-    matching_pursuit,
-)
+from szoht.estimators.sensing import Recovery
 from szoht.operators.sparse_sum import onto_sum
 from szoht.types import Indices, Vector
 
@@ -28,21 +20,17 @@ SUMMED = 4e-16
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FixedSum(Coordinates):
+class FixedSum(GivenSum):
     """The set {x : ||x||_0 <= k, sum(x) = total, low <= x <= high}.
 
     Any z stands for the nearest point with this sum whose non-zeros are among those of z. What is
     added to one weight is taken from the others of the support alike, so that slopes are those of f
     less their mean over the support: at a minimum they vanish there.
-    The methods that are not here are those of `Coordinates`.
+    The methods that are not here are those of `GivenSum`.
     """
 
-    total: float = 1.0
     lowest: float = -math.inf
     highest: float = math.inf
-    has_units: bool = True
-
-    waves = False
 
     @cached_property
     def low(self) -> Vector:
@@ -124,18 +112,6 @@ class FixedSum(Coordinates):
             return z
         share = min(2 * length / self._room, 0.9)
         return self.clip((1 - share) * z + share * self.total / self.d)
-
-    def rows(self, key: Key, free: Indices) -> Rows:
-        """Return rows of signs that sum to zero."""
-        return BalancedRows(inner=PermutedRows(key=key, d=self.d, free=free))
-
-    def recover(
-        self, measured: Measurements, start: Indices, *, held_out: int, noise: float
-    ) -> Recovery:
-        """Find few coordinates that explain slopes along rows, those of the point among them."""
-        start = start if start.size <= self.size else start[:0]
-        most = start.size + 2 * self.size
-        return matching_pursuit(measured, most, held_out=held_out, noise=noise, start=start)
 
     def slopes(self, z: Vector, recovery: Recovery) -> tuple[Vector, Indices]:
         """Return slopes less their mean over the support, and the coordinates found."""

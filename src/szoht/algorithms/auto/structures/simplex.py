@@ -7,18 +7,10 @@ import numpy as np
 
 from szoht.algorithms.auto.records import Curvature, NoiseModel
 from szoht.algorithms.auto.restricted.simplex_model import best_step, worth
-from szoht.algorithms.auto.structures.coordinates import Coordinates
+from szoht.algorithms.auto.structures.given_sum import GivenSum
 from szoht.core.directions import ArrayDirections, Directions
-from szoht.core.random import Key
 from szoht.core.validation import frozen
-from szoht.estimators.sensing import (
-    BalancedRows,
-    Measurements,
-    PermutedRows,
-    Recovery,
-    Rows,
-    matching_pursuit,
-)
+from szoht.estimators.sensing import Recovery
 from szoht.operators.base import largest
 from szoht.types import Indices, Vector
 
@@ -32,21 +24,17 @@ VANISHING = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Simplex(Coordinates):
+class Simplex(GivenSum):
     """The set {x : ||x||_0 <= k, x >= 0, sum(x) = total}; atoms are its vertices.
 
     Any z that is not negative stands for ``total * z / sum(z)``, so that whatever is evaluated
     lies on the simplex. A step along axis i then leads towards vertex i, and its slope is
     ``g_i - g' z``, g being the gradient of f: the reduced cost of the vertex. Those of the weights
     that are not zero vanish at a minimum, the others are not negative.
-    The methods that are not here are those of `Coordinates`.
+    The methods that are not here are those of `GivenSum`.
     """
 
-    total: float = 1.0
-    has_units: bool = True
-
     sums_to_one = True
-    waves = False
 
     def __post_init__(self) -> None:
         if self.total != 1:
@@ -125,21 +113,9 @@ class Simplex(Coordinates):
         share = min(2 * length * self.d, 0.9)
         return self.clip((1 - share) * self.clip(z) + share / self.d)
 
-    def rows(self, key: Key, free: Indices) -> Rows:
-        """Return rows of signs that sum to zero."""
-        return BalancedRows(inner=PermutedRows(key=key, d=self.d, free=free))
-
     def along_rows(self, noise: NoiseModel) -> NoiseModel:
         """Return short differences: all weights together change by one over a length of 1 / d."""
         return replace(noise, row_step=noise.axis_step / self.d, curvature=0.0)
-
-    def recover(
-        self, measured: Measurements, start: Indices, *, held_out: int, noise: float
-    ) -> Recovery:
-        """Find few coordinates that explain slopes along rows, those of the point among them."""
-        start = start if start.size <= self.size else start[:0]
-        most = start.size + 2 * self.size
-        return matching_pursuit(measured, most, held_out=held_out, noise=noise, start=start)
 
     def slopes(self, z: Vector, recovery: Recovery) -> tuple[Vector, Indices]:
         """Return reduced costs, and the vertices found, the most promising first.
