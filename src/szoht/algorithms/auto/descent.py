@@ -90,7 +90,9 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
             gain = context.first_value - state.point.value
             if not found.exact and gain <= 100 * found.sigma:
                 return replace(state, noise=found)
-        if not gained and (state.exact or (state.trusted and coarse) or _is_spent(context, patience)):
+        if not gained and (
+            state.exact or (state.trusted and coarse) or _is_spent(context, patience)
+        ):
             break
         state = replace(state, stalled=0 if gained else state.stalled + 1)
     return replace(state, noise=noise)

@@ -87,7 +87,5 @@ class ScannedExchange:
         face = search.face(support, n * support.size)
         steps: Vector = length * search.unit[support]
         generator = search.context.generator()
-        local = yield from pattern_search(
-            face, face.local(start), steps, generator, smallest=1e-2
-        )
+        local = yield from pattern_search(face, face.local(start), steps, generator, smallest=1e-2)
         return face.point(local)
