@@ -36,7 +36,7 @@ SHORT_TOP = 0.1
 LONGER = 10.0
 """Probes are longer by this factor where slopes are not explained and lead nowhere."""
 
-NEGLIGIBLE_SLOPE, STEEP = 0.2, 0.3
+NEGLIGIBLE_SLOPE, STEEP = 0.1, 0.3
 """Slopes as shares of those at the start: what they may gain is the square of that."""
 
 BLIND_JITTER = 1e-3

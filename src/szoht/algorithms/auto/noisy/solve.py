@@ -8,6 +8,7 @@ import numpy as np
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.location import Location
 from szoht.algorithms.auto.noisy.search import NoisyAnswer, NoisySearch
+from szoht.algorithms.auto.noisy.single_steps import CONFIRMATIONS, best_single_step
 from szoht.algorithms.auto.noisy.units import (
     MIXED,
     SAMPLE,
@@ -98,6 +99,9 @@ class _Searches:
     signs: np.random.Generator = field(init=False)
     units_known: bool = field(init=False)
     units_missing: bool = False
+    steps_tried: bool = False
+    steps_missing: bool = False
+    before: tuple[EvaluatedPoint, Location] | None = None
     repeats: int = MAX_REPEATED_SEARCHES
     planned: int = field(init=False)
     limit: int = field(init=False)
@@ -137,7 +141,16 @@ class _Searches:
             going_on = yield from self._goes_on(search, answer)
         if math.isinf(self.context.effort) and math.isfinite(self.context.left):
             yield from search.measure_answer(int(self.context.left))
-        return answer
+        return self._better(answer)
+
+    def _better(self, answer: NoisyAnswer) -> NoisyAnswer:
+        """Return the answer, or that in other units if it is better."""
+        if self.before is None or answer.location.value <= self.before[0].value:
+            return answer
+        point, location = self.before
+        x = point.z[self.on] / self.values.reach
+        self._report(x, location)
+        return replace(answer, x=x, location=location, settled=False)
 
     def _goes_on(self, search: NoisySearch, answer: NoisyAnswer) -> Steps[bool]:
         """Tell whether another search follows, and prepare it."""
@@ -147,6 +160,8 @@ class _Searches:
             context.explain("the start was not improved: other probes are tried.")
             return True
         if answer.settled and not self.units_known and (yield from self._units_differ(answer)):
+            return True
+        if answer.settled and (yield from self._misses_one(answer)):
             return True
         if answer.settled:
             return self._looks_again(answer)
@@ -158,6 +173,25 @@ class _Searches:
         self.planned *= 2
         self.limit = context.spent + self.planned
         self.x, self.noise = answer.x, replace(answer.noise, slope=0.0)
+        return True
+
+    def _misses_one(self, answer: NoisyAnswer) -> Steps[bool]:
+        """Try a step along each axis from an answer with few non-zeros; take it if it is better."""
+        off = int((answer.x == 0).sum())
+        if self.steps_tried or off <= self.x.size - self.k:
+            return False
+        cost = (2 * off + CONFIRMATIONS) * self.values.price
+        self.steps_tried = cost <= self.values.left()
+        self.steps_missing = not self.steps_tried
+        if self.steps_missing:
+            return False
+        better = yield from best_single_step(
+            self.values, answer.x, answer.location.value, answer.noise
+        )
+        if better is None:
+            return False
+        self.context.explain("a long step along one more coordinate helps: the search goes on.")
+        self.x, self.noise = better, replace(answer.noise, slope=0.0)
         return True
 
     def _looks_again(self, answer: NoisyAnswer) -> bool:
@@ -195,7 +229,9 @@ class _Searches:
         found = yield from check_axis_units(parts, np.flatnonzero(answer.x), spend=spend)
         if found.spread <= MIXED:
             return False
-        self.x, self.noise = answer.x, replace(answer.noise, slope=0.0)
+        # slopes in other units have chosen the support: the search begins again
+        self.before = self.point(answer.x, answer.location.value), answer.location
+        self.x, self.noise = self.start.z[self.on] / self.values.reach, answer.noise
         self._take(found)
         return True
 
@@ -229,7 +265,7 @@ class _Searches:
         """Return how the run ends."""
         if not answer.improved:
             return Ending.NO_PROGRESS
-        if not (answer.settled and answer.explained) or self.units_missing:
+        if not (answer.settled and answer.explained) or self.units_missing or self.steps_missing:
             return Ending.EXHAUSTED
         return Ending.CONVERGED
 

@@ -37,6 +37,9 @@ EMPTY_LENGTHS = 3
 SPLIT = 4
 """A group of coordinates that shows is split into this many."""
 
+FIRST_ROW = 0.1
+"""Length of the first probes of a search, in units."""
+
 MIXED = 10.0
 """Units that differ by more than this factor are equalized."""
 
@@ -224,6 +227,7 @@ def _units(
 ) -> AxisUnits:
     """Return the lengths over which each coordinate curves by what the best of them may gain.
 
+    They are shorter where many curve: a step of `FIRST_ROW` along all must not lead too far.
     Those along which f does not curve get a unit of the others, or the length not tried for them.
     """
     units, complete = np.ones(parts.values.d), untried is None
@@ -234,6 +238,7 @@ def _units(
     # along one axis a parabola with slope g and curvature c gains g^2 / 2 c
     gain = max(parts.visible, float((odd**2 / (4 * even)).max()))
     found = np.array([each.length for each in seen]) * np.sqrt(gain / even)
+    found *= min(1.0, 0.3 / (FIRST_ROW * math.sqrt(len(seen))))
     units[:] = float(np.median(found)) if untried is None else untried
     units[[each.axis for each in seen]] = found
     return AxisUnits(
