@@ -5,7 +5,11 @@ import hashlib
 import numpy as np
 import pytest
 
-from szoht import Status, minimize
+from szoht import Variables, minimize
+from szoht.algorithms.auto.location import Location
+from szoht.algorithms.auto.noisy.search import NoisySearch
+from szoht.algorithms.auto.noisy.sensing import Sensed
+from szoht.algorithms.auto.noisy.single_steps import best_single_step
 from szoht.algorithms.auto.noisy.units import (
     AXIS_FACTOR,
     EvenParts,
@@ -15,6 +19,7 @@ from szoht.algorithms.auto.noisy.units import (
 )
 from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import NoiseModel
+from szoht.estimators.sensing.cross_validation import CrossValidatedRecovery
 
 D, K = 60, 3
 TARGET = np.zeros(D)
@@ -140,7 +145,11 @@ def test_mixed_units_under_noise(kind, decades):
     start = true(np.zeros(D))
     errors = {"fresh": lambda _: rng.standard_normal(), "fixed": hashed}
     result = minimize(
-        lambda x: true(x) + 0.01 * start * errors[kind](x), np.zeros(D), k=K, max_queries=2_000, rng=1
+        lambda x: true(x) + 0.01 * start * errors[kind](x),
+        np.zeros(D),
+        k=K,
+        max_queries=2_000,
+        rng=1,
     )
     assert true(result.x) < 0.01 * start
     assert any("units differ" in line for line in result.explain)
@@ -166,28 +175,77 @@ def test_given_units_are_not_looked_for():
     true = parabola(1.0)
     result = minimize(
         lambda x: true(x) + 0.01 * rng.standard_normal(),
-        np.zeros(D),
+        Variables(np.zeros(D), unit=1.0),
         k=K,
         max_queries=400,
         rng=1,
-        units=1.0,
     )
     assert not any("unit" in line for line in result.explain)
 
 
-@pytest.mark.parametrize("seed", [0, 2])
-def test_slopes_that_nothing_explains_are_no_evidence(seed):
-    """A median of residuals slopes as one of them does: along most coordinates, to nowhere."""
-    rng = np.random.default_rng(1320 + seed)
-    target = np.zeros(80)
-    target[rng.choice(80, 4, replace=False)] = rng.choice([-1, 1], 4) * rng.uniform(0.5, 2, 4)
-    a = rng.standard_normal((120, 80))
-    b = a @ target + 0.05 * rng.standard_normal(120)
-    start = float(np.median(np.abs(b)))
+def sensed(*, signal, sure, slope):
+    nothing = np.empty(0)
+    recovery = CrossValidatedRecovery(
+        order=np.empty(0, dtype=np.intp),
+        slopes=nothing,
+        size=0,
+        z=nothing,
+        r2=0.0,
+        t=0.0,
+        signal=signal,
+        rows=40,
+        error=0.0,
+    )
+    return Sensed(
+        recovery=recovery, sure=sure, length=0.1, noise=NoiseModel(), cost=40, slope=slope
+    )
+
+
+@pytest.mark.parametrize(
+    ("signal", "sure", "slope", "explained"),
+    [
+        (1.0, False, 0.8, False),
+        (1.0, True, 0.8, True),
+        (0.3, False, 0.8, True),
+        (1.0, False, 0.05, True),
+    ],
+)
+def test_slopes_that_nothing_explains_are_no_evidence(signal, sure, slope, explained):
+    """As those of a median of residuals, along most coordinates, which lead nowhere."""
+    asked = Asked(parabola(1.0))
+    parts = asked.parts()
+    search = NoisySearch(
+        values=parts.values,
+        k=K,
+        noise=parts.noise,
+        rng=parts.rng,
+        x=parts.x,
+        start=Location(parts.value, SIGMA),
+        explain=lambda _: None,
+        report=lambda *_: None,
+    )
+    found = sensed(signal=signal, sure=sure, slope=slope)
+    assert search._is_explained(found, 1.0) is explained
+
+
+def test_a_coordinate_that_rows_do_not_see_is_found_by_single_steps():
+    """Along all coordinates at once this function is flat beyond its valley."""
 
     def fun(x):
-        return float(np.median(np.abs(a @ x - b))) + 1e-4 * start * hashed(x)
+        return 1 - float(np.exp(-2 * ((x - TARGET) ** 2).sum()))
 
-    result = minimize(fun, np.zeros(80), k=4, max_queries=1_500, rng=seed)
-    gap = np.median(np.abs(a @ result.x - b)) / start
-    assert gap < 0.1 or result.status is not Status.CONVERGED
+    asked = Asked(fun)
+    parts = asked.parts()
+    x = TARGET.copy()
+    x[51] = 0
+    steps = best_single_step(parts.values, x, fun(x), parts.noise)
+    found = finish(steps)
+    assert np.flatnonzero(found).tolist() == [7, 30, 51]
+    assert finish(best_single_step(parts.values, TARGET, 0.0, parts.noise)) is None
+
+
+def test_the_least_of_many_values_is_not_believed():
+    asked = Asked(lambda _: 0.0, sigma=SIGMA)
+    parts = asked.parts()
+    parts.noise = NoiseModel(sigma=SIGMA / 10)  # an error that was taken for ten times smaller
+    assert finish(best_single_step(parts.values, TARGET, 0.0, parts.noise)) is None

@@ -25,7 +25,7 @@ AXIS_FACTOR = 30.0
 LONGEST_TRIED = 1e9
 """Lengths between this and its inverse are tried."""
 
-USUAL = 0.03, 30.0
+USUAL_UNITS = 0.03, 30.0
 """A unit between these is left as it is: the length of probes adapts to that."""
 
 CLEAR = 20.0
@@ -96,7 +96,7 @@ def common_unit(parts: EvenParts) -> Steps[tuple[float, bool]]:
         even, odd = yield from measured()
     clear = odd > CLEAR * parts.noise.sigma
     if length > 1:
-        return (length if USUAL[1] < length < LONGEST_TRIED else 1.0), clear
+        return (length if USUAL_UNITS[1] < length < LONGEST_TRIED else 1.0), clear
     while even > DECADE * max(odd, parts.visible) and may_try():
         before = even, odd
         length /= DECADE
@@ -109,7 +109,7 @@ def common_unit(parts: EvenParts) -> Steps[tuple[float, bool]]:
     # each of d coordinates has its share of the curvature; slopes add up at random
     share = max(odd, parts.noise.sigma) / (2 * even) * math.sqrt(parts.values.d)
     unit = length * share
-    usual = length == 1 or USUAL[0] <= unit <= USUAL[1]
+    usual = length == 1 or USUAL_UNITS[0] <= unit <= USUAL_UNITS[1]
     return (1.0 if usual else unit), odd > CLEAR * parts.noise.sigma
 
 
