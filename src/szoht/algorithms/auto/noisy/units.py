@@ -122,10 +122,12 @@ def _shorter(parts: EvenParts, even: float, odd: float, k: int) -> Steps[float]:
         length, even, odd = length / DECADE, shorter, slope
     if length == 1 or not 0 < even < math.inf:
         return 1.0
-    even, odd = yield from _along_all(parts, length, DIRECTIONS)
     # each of d coordinates has its share of the curvature, k of them have one of the slope
-    share = parts.values.d / math.sqrt(k)
-    return length * max(odd, parts.noise.sigma) / (2 * abs(even)) * share
+    share, noise = parts.values.d / math.sqrt(k), parts.noise.sigma
+    if length * max(odd, noise) / (2 * even) * share >= USUAL_UNITS[0]:
+        return 1.0
+    even, odd = yield from _along_all(parts, length, DIRECTIONS)
+    return length * max(odd, noise) / (2 * abs(even)) * share
 
 
 @dataclass(frozen=True, kw_only=True)
