@@ -36,10 +36,13 @@ class SupportCandidate(NamedTuple):
 
 
 class Extension(NamedTuple):
-    """By how much a quadratic falls on a support, and by how much more with each other column."""
+    """By how much a quadratic falls on a support, by how much more with each other column, and at
+    which value of that.
+    """
 
     base: float
     gains: Vector
+    values: Vector
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -124,6 +127,35 @@ class MisfitModel:
         support = tuple(np.flatnonzero(self.center).tolist())
         return self.solve(support) if support else None
 
+    def gains_of_one_more(self) -> Vector:
+        """Return by how much the misfit falls with each column added to the support of the center.
+
+        The columns there follow; the one that is added keeps within bounds and reach.
+        """
+        hessian, slope, _ = self._quadratic
+        _, gains, values = _extend(hessian, slope, tuple(np.flatnonzero(self.center).tolist()))
+        reach = self.policy.reach
+        kept = np.clip(values, np.maximum(self.low, -reach), np.minimum(self.high, reach))
+        share = np.divide(kept, values, out=np.zeros_like(kept), where=values != 0)
+        return np.maximum(gains, 0.0) * share * (2 - share)
+
+    def exchanges(self, k: int, each: int) -> list[SupportCandidate]:
+        """Return the best ``each`` replacements of each column, or additions to fewer than k."""
+        hessian, slope, _ = self._quadratic
+        support = tuple(np.flatnonzero(self.center).tolist())
+        rests = [tuple(other for other in support if other != out) for out in support]
+        near: dict[Support, float] = {}
+        for rest in rests if len(support) >= k else [support]:
+            extension = _extend(hessian, slope, rest)
+            extension.gains[list(support)] = -1.0
+            near |= _longer(extension, rest, each)
+        return sorted(map(self.solve, near), key=lambda candidate: candidate.misfit)
+
+    def missed(self, candidate: SupportCandidate, drift: float) -> float:
+        """Return what linearization may miss of a misfit if columns change by ``drift`` per unit."""
+        step = candidate.values - self.center
+        return float((0.25 * drift**2 * (self.jacobian**2).sum(axis=0) * step**4).sum())
+
     def _on_grid(self, values: Vector, on: list[int]) -> Vector:
         """Return the nearest multiples of the grid, NaN where there is none."""
         grid = self.grid[on]
@@ -188,15 +220,17 @@ def _extend(hessian: Vector, slope: Vector, support: Support) -> Extension:
     """Return the decrease on a support, and with each further column (Schur complement)."""
     diagonal = hessian.diagonal()
     if not support:
-        return Extension(0.0, slope**2 / np.maximum(diagonal, NEAR_ZERO))
+        values = slope / np.maximum(diagonal, NEAR_ZERO)
+        return Extension(0.0, slope * values, values)
     on = list(support)
     factor = np.linalg.cholesky(hessian[np.ix_(on, on)])
     solved = np.linalg.solve(factor, np.column_stack([hessian[on], slope[on]]))
     rows, own = solved[:, :-1], solved[:, -1]
     left = np.maximum(diagonal - (rows**2).sum(axis=0), RIDGE * diagonal + NEAR_ZERO)
-    gains = (slope - rows.T @ own) ** 2 / left
+    pull = slope - rows.T @ own
+    gains = pull**2 / left
     gains[on] = -1.0
-    return Extension(float(own @ own), gains)
+    return Extension(float(own @ own), gains, pull / left)
 
 
 def _longer(extension: Extension, support: Support, count: int) -> dict[Support, float]:

@@ -1,0 +1,75 @@
+"""Before the end: does another support explain the data decisively better?
+
+A misfit within chi-square says that nothing gross is missing. Of many outputs it is too wide to
+choose between supports: those are compared by the *difference* of their misfits. If the support is
+right, adding a variable lowers the misfit by chi-square of one degree of freedom (the score test,
+C. R. Rao 1948), and a support that exchanges one variable is not better than the union of both. So
+columns that may lower the misfit by more, and those that may replace another, are measured, one
+simulation each; then the exchanges that they promise are tried.
+"""
+
+import numpy as np
+
+from szoht.algorithms.calibration.excursions import follow
+from szoht.algorithms.calibration.moves import measure_answer, refine
+from szoht.algorithms.calibration.quantiles import chi_square_quantile
+from szoht.algorithms.calibration.reprobing import probe_variables
+from szoht.algorithms.calibration.search import CalibrationSearch, Visit
+from szoht.algorithms.calibration.supports import Support, SupportCandidate
+from szoht.algorithms.generator import Steps
+from szoht.types import Indices
+
+__all__ = ["compare_supports"]
+
+
+def compare_supports(search: CalibrationSearch) -> Steps[None]:
+    """Exchange variables while that lowers the misfit."""
+    tried: set[Support] = set()
+    while search.residual_variance > 0 and (yield from _exchange(search, tried)):
+        yield from refine(search)
+        yield from measure_answer(search)
+        if search.answer is not None:
+            search.answer = Visit(search.center, search.center_residuals)
+
+
+def _exchange(search: CalibrationSearch, tried: set[Support]) -> Steps[bool]:
+    """Measure the columns in question, and follow what they promise until one is better."""
+    yield from _measure_columns(search)
+    untried = [other for other in _promising(search) if search.support_of(other) not in tried]
+    for candidate in untried[: search.policy.excursions]:
+        tried.add(search.support_of(candidate))
+        if (yield from follow(search, candidate)):
+            return True
+    search.explain(f"no exchange of a variable was better than misfit {search.misfit:.4g}.")
+    return False
+
+
+def _measure_columns(search: CalibrationSearch) -> Steps[None]:
+    """Measure until what is demanded, and the best replacement of each variable, is measured."""
+    policy, measured = search.policy, set(np.flatnonzero(search.center).tolist())
+    most = len(measured) + policy.compared
+    while len(measured) < most:
+        wanted = _demanded(search).tolist()
+        best = search.model(damping=0.0, optimistic=True).exchanges(search.k, 1)
+        wanted += [i for other in best for i in search.support_of(other)]
+        new = [i for i in dict.fromkeys(wanted) if i not in measured]
+        batch = new[: min(policy.batch, most - len(measured))]
+        if not batch:
+            return
+        yield from probe_variables(search, batch)
+        measured.update(batch)
+
+
+def _demanded(search: CalibrationSearch) -> Indices:
+    """Return variables that lower the misfit by more than noise does, the best first."""
+    gains = search.model(damping=0.0, optimistic=True).gains_of_one_more()
+    limit = search.residual_variance * chi_square_quantile(1, search.policy.explained)
+    order = np.argsort(-gains, kind="stable")
+    return search.known.columns[order[gains[order] > limit]]
+
+
+def _promising(search: CalibrationSearch) -> list[SupportCandidate]:
+    """Return exchanges that are better as far as linearization can tell, the best first."""
+    model, policy = search.model(damping=0.0, optimistic=True), search.policy
+    found = model.exchanges(search.k, policy.excursions)
+    return [one for one in found if one.misfit - model.missed(one, policy.drift) < search.misfit]
