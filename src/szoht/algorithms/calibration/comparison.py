@@ -8,6 +8,8 @@ columns that may lower the misfit by more, and those that may replace another, a
 simulation each; then the exchanges that they promise are tried.
 """
 
+import math
+
 import numpy as np
 
 from szoht.algorithms.calibration.excursions import follow
@@ -25,11 +27,20 @@ __all__ = ["compare_supports"]
 def compare_supports(search: CalibrationSearch) -> Steps[None]:
     """Exchange variables while that lowers the misfit."""
     tried: set[Support] = set()
-    while search.residual_variance > 0 and (yield from _exchange(search, tried)):
+    while _can_tell(search) and (yield from _exchange(search, tried)):
         yield from refine(search)
         yield from measure_answer(search)
         if search.answer is not None:
             search.answer = Visit(search.center, search.center_residuals)
+
+
+def _can_tell(search: CalibrationSearch) -> bool:
+    """Tell whether misfits can be compared: neither is the fit exact, nor fresh noise too large."""
+    noise = math.sqrt(2 / max(search.m, 1)) * search.noise_misfit
+    decisive = search.residual_variance * chi_square_quantile(1, search.policy.explained)
+    answer = search.center if search.answer is None else search.answer.point
+    at_answer = np.array_equal(np.flatnonzero(answer), np.flatnonzero(search.center))
+    return at_answer and decisive > noise
 
 
 def _exchange(search: CalibrationSearch, tried: set[Support]) -> Steps[bool]:
@@ -40,24 +51,38 @@ def _exchange(search: CalibrationSearch, tried: set[Support]) -> Steps[bool]:
         tried.add(search.support_of(candidate))
         if (yield from follow(search, candidate)):
             return True
-    search.explain(f"no exchange of a variable was better than misfit {search.misfit:.4g}.")
+    search.explain(f"no other support that was tried is better than misfit {search.misfit:.4g}.")
     return False
 
 
+def _decisive(search: CalibrationSearch, other: SupportCandidate) -> float:
+    """Return by how much the misfit must fall: what noise does in the variables exchanged."""
+    new = np.setdiff1d(search.support_of(other), np.flatnonzero(search.center)).size
+    return search.residual_variance * chi_square_quantile(max(new, 1), search.policy.explained)
+
+
 def _measure_columns(search: CalibrationSearch) -> Steps[None]:
-    """Measure until what is demanded, and the best replacement of each variable, is measured."""
+    """Measure until the best other supports, and what the data demand, are known."""
     policy, measured = search.policy, set(np.flatnonzero(search.center).tolist())
     most = len(measured) + policy.compared
     while len(measured) < most:
-        wanted = _demanded(search).tolist()
-        best = search.model(damping=0.0, optimistic=True).exchanges(search.k, 1)
-        wanted += [i for other in best for i in search.support_of(other)]
+        wanted = [i for other in _others(search, 1) for i in search.support_of(other)]
+        wanted += _demanded(search).tolist()
         new = [i for i in dict.fromkeys(wanted) if i not in measured]
         batch = new[: min(policy.batch, most - len(measured))]
         if not batch:
             return
         yield from probe_variables(search, batch)
         measured.update(batch)
+
+
+def _others(search: CalibrationSearch, each: int) -> list[SupportCandidate]:
+    """Return the best replacements of each variable, and of several at once; the best first."""
+    model = search.model(damping=search.policy.optimistic_damping, optimistic=True)
+    current = tuple(np.flatnonzero(model.center).tolist())
+    found = model.exchanges(search.k, each) + model.search(search.k, each, {current})
+    unique = {other.support: other for other in found}
+    return sorted(unique.values(), key=lambda candidate: candidate.misfit)
 
 
 def _demanded(search: CalibrationSearch) -> Indices:
@@ -69,7 +94,11 @@ def _demanded(search: CalibrationSearch) -> Indices:
 
 
 def _promising(search: CalibrationSearch) -> list[SupportCandidate]:
-    """Return exchanges that are better as far as linearization can tell, the best first."""
+    """Return supports that are better as far as linearization can tell, the best first."""
     model, policy = search.model(damping=0.0, optimistic=True), search.policy
-    found = model.exchanges(search.k, policy.excursions)
-    return [one for one in found if one.misfit - model.missed(one, policy.drift) < search.misfit]
+
+    def may_be_better(other: SupportCandidate) -> bool:
+        least = other.misfit - model.missed(other, policy.drift)
+        return least < search.misfit - _decisive(search, other)
+
+    return [other for other in _others(search, policy.excursions) if may_be_better(other)]
