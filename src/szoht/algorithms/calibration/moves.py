@@ -44,7 +44,7 @@ def improve(search: CalibrationSearch, fits: ProbeFits) -> Steps[Ending]:
         ending = yield from _descend(search, state)
         if state.best is None or search.misfit < search.misfit_of(state.best.residuals):
             state.best = search.save()
-        if search.is_explained or state.restarts >= search.policy.restarts:
+        if search.is_explained or search.is_dense or state.restarts >= search.policy.restarts:
             search.restore(state.best)
             return ending
         yield from _restart(search, fits, state)
@@ -95,7 +95,8 @@ def _refine(
     """Move on the support for a small gain, if it is more than noise; tell whether it was tried."""
     if own is None or state.refined:
         return False
-    least = max(search.policy.gain * search.misfit, search.k * search.noise**2)
+    negligible = max(search.misfit, 1.0) if search.has_sigma else search.misfit
+    least = max(search.policy.gain * negligible, search.k * search.noise**2)
     if own.misfit >= search.misfit - least:
         return False
     before = search.misfit
@@ -208,7 +209,8 @@ def _stall(
         search.explain(f"nothing is promised at misfit {search.misfit:.4g}: probed again.")
         yield from probe_again(search, others)
     elif state.stalls % 3 == 2:  # noqa: PLR2004
-        yield from _follow_others(search, state)
+        if not search.is_dense:
+            yield from _follow_others(search, state)
     else:
         search.explain(f"nothing is promised at misfit {search.misfit:.4g}: sensed again.")
         yield from resensing.add()
@@ -249,10 +251,10 @@ def _next_other(search: CalibrationSearch, state: Attempts) -> SupportCandidate 
 def measure_answer(search: CalibrationSearch) -> Steps[None]:
     """Measure the Jacobian at the answer, variable by variable, and move once more.
 
-    Errors and intervals are computed from it.
+    Errors and intervals are computed from it. Of more variables than outputs there are none.
     """
     support = np.flatnonzero(search.center)
-    if not support.size or search.left < support.size + 1:
+    if not 0 < support.size <= search.m or search.left < support.size + 1:
         return
     yield from probe_variables(search, support)
     model = search.model(damping=search.policy.damping_floor, optimistic=True)

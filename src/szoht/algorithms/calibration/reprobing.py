@@ -29,7 +29,7 @@ def probe_again(search: CalibrationSearch, others: list[SupportCandidate]) -> St
         weight[:] = 1.0
     weight = np.sqrt(weight / weight.max())
     steps: list[Vector] = []
-    for _ in range(search.affordable(search.k)):
+    for _ in range(search.affordable(min(search.k, search.m))):
         _, vectors = np.linalg.eigh(known.covariance * np.outer(weight, weight))
         direction = vectors[:, -1] * weight
         step = _as_step(search, direction)

@@ -98,6 +98,11 @@ class CalibrationSearch:
         return int(np.isfinite(self.start_residuals).sum())
 
     @property
+    def is_dense(self) -> bool:
+        """Whether all variables may be changed, or more than outputs: no support is to be found."""
+        return self.k >= min(self.domain.free.sum(), self.m + 1)
+
+    @property
     def misfit(self) -> float:
         """The weighted sum of squares at the center."""
         return self.misfit_of(self.center_residuals)

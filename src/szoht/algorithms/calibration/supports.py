@@ -81,6 +81,8 @@ class MisfitModel:
 
     def search(self, k: int, count: int, tabu: Collection[Support] = ()) -> list[SupportCandidate]:
         """Return the best ``count`` supports of at most k columns, the best first."""
+        if k > len(self.residuals):
+            return [one for one in [self._shortest(k)] if one.support not in tabu]
         hessian, slope, _ = self._quadratic
         typical = self.curvature * self.policy.typical_step**2
         hessian = hessian + np.diag(typical)
@@ -96,11 +98,25 @@ class MisfitModel:
         found = [self.solve(support) for support in chosen]
         return sorted(found, key=lambda candidate: candidate.misfit)[:count]
 
+    def _shortest(self, k: int) -> SupportCandidate:
+        """Return the columns that matter most after the shortest move to the least misfit.
+
+        With more columns than outputs, many supports are as good as one another.
+        """
+        free = np.flatnonzero(self.low < self.high)
+        values = self.solve(tuple(free.tolist())).values
+        effect = np.abs(values) * np.linalg.norm(self.jacobian, axis=0)
+        largest = np.sort(np.argsort(-effect, kind="stable")[: min(k, free.size)])
+        return self.solve(tuple(largest.tolist()))
+
     def solve(self, support: Support) -> SupportCandidate:
         """Minimize the expected misfit on a support, within bounds and on the grid."""
         on = list(support)
         hessian, slope, constant = self._quadratic
-        block, center, weight = hessian[np.ix_(on, on)], self.center[on], self.curvature[on]
+        block, center, curvature = hessian[np.ix_(on, on)], self.center[on], self.curvature
+        if len(on) > len(self.residuals):  # or columns that hardly matter would move most
+            curvature = np.full_like(curvature, curvature[on].mean())
+        weight = curvature[on]
         fixed = np.full(len(on), np.nan)
         step = np.full(len(on), self.policy.typical_step)
         passes = self.policy.reweightings
@@ -118,7 +134,7 @@ class MisfitModel:
             step = np.maximum(np.abs(values - center), self.policy.shortest_step)
         all_values = np.zeros(len(self.center))
         all_values[on] = values
-        quartic = float((self.curvature * (all_values - self.center) ** 4).sum())
+        quartic = float((curvature * (all_values - self.center) ** 4).sum())
         misfit = float(values @ block @ values - 2 * slope[on] @ values) + constant + quartic
         return SupportCandidate(all_values, max(misfit, 0.0), support)
 
