@@ -47,7 +47,7 @@ def _exchange(search: CalibrationSearch, tried: set[Support]) -> Steps[bool]:
     """Measure the columns in question, and follow what they promise until one is better."""
     yield from _measure_columns(search)
     untried = [other for other in _promising(search) if search.support_of(other) not in tried]
-    for candidate in untried[: search.policy.excursions]:
+    for candidate in untried[: search.policy.exchanges]:
         tried.add(search.support_of(candidate))
         if (yield from follow(search, candidate)):
             return True
@@ -94,11 +94,12 @@ def _demanded(search: CalibrationSearch) -> Indices:
 
 
 def _promising(search: CalibrationSearch) -> list[SupportCandidate]:
-    """Return supports that are better as far as linearization can tell, the best first."""
+    """Return supports that are better as far as linearization can tell, the surest first."""
     model, policy = search.model(damping=0.0, optimistic=True), search.policy
-
-    def may_be_better(other: SupportCandidate) -> bool:
-        least = other.misfit - model.missed(other, policy.drift)
-        return least < search.misfit - _decisive(search, other)
-
-    return [other for other in _others(search, policy.excursions) if may_be_better(other)]
+    found = [(model.missed(one, policy.drift), one) for one in _others(search, policy.excursions)]
+    better = [
+        (other.misfit + missed, other)
+        for missed, other in found
+        if other.misfit - missed < search.misfit - _decisive(search, other)
+    ]
+    return [other for _, other in sorted(better, key=lambda pair: pair[0])]

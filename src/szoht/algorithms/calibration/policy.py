@@ -137,6 +137,8 @@ class CalibrationPolicy(SolverNumbers):
     """The search ends after so many failures in a row, in at least so many plans."""
     compared: int = 12
     """Columns that are measured at most at an answer, for exchanges that may be better."""
+    exchanges: int = 6
+    """Other supports that are followed at most at an answer, until one of them is better."""
     reach: float = 4.0
     """A change is at most so long where no bound says less: a box is four units wide."""
     restarts: int = 3
