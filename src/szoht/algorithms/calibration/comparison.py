@@ -1,4 +1,4 @@
-"""Before the end: does another support explain the data decisively better?
+"""Before the end, other supports are compared with that of the answer.
 
 A misfit within chi-square says that nothing gross is missing. Of many outputs it is too wide to
 choose between supports: those are compared by the *difference* of their misfits. If the support is
@@ -35,12 +35,12 @@ def compare_supports(search: CalibrationSearch) -> Steps[None]:
 
 
 def _can_tell(search: CalibrationSearch) -> bool:
-    """Tell whether misfits can be compared: neither is the fit exact, nor fresh noise too large."""
+    """Tell whether there are other supports, and neither an exact fit nor too much fresh noise."""
     noise = math.sqrt(2 / max(search.m, 1)) * search.noise_misfit
     decisive = search.residual_variance * chi_square_quantile(1, search.policy.explained)
     answer = search.center if search.answer is None else search.answer.point
     at_answer = np.array_equal(np.flatnonzero(answer), np.flatnonzero(search.center))
-    return at_answer and decisive > noise
+    return at_answer and not search.is_dense and decisive > noise
 
 
 def _exchange(search: CalibrationSearch, tried: set[Support]) -> Steps[bool]:

@@ -157,7 +157,7 @@ class FitReport:
         search = self.search
         if search.posterior is None or not self.is_at_center or search.loss != "linear":
             return None
-        if search.noise > 0 or not search.residual_variance:
+        if search.is_dense or search.noise > 0 or not search.residual_variance:
             return None
         gains = search.model(damping=0.0, optimistic=True).gains_of_one_more()
         best = int(np.argmax(gains))

@@ -100,7 +100,7 @@ class CalibrationSearch:
     @property
     def is_dense(self) -> bool:
         """Whether all variables may be changed, or more than outputs: no support is to be found."""
-        return self.k >= min(self.domain.free.sum(), self.m + 1)
+        return self.k >= min(int(self.domain.free.sum()), self.m + 1)
 
     @property
     def misfit(self) -> float:
@@ -142,7 +142,7 @@ class CalibrationSearch:
         """
         if self.misfit <= self.policy.exact * self.misfit_of(self.start_residuals):
             return 0.0
-        found = self.misfit / max(self.m - np.count_nonzero(self.center), 1)
+        found = self.misfit / max(self.m - int(np.count_nonzero(self.center)), 1)
         return max(found, 1.0) if self.has_sigma else found
 
     def is_better(self, misfit: float) -> bool:

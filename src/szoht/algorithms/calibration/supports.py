@@ -36,8 +36,9 @@ class SupportCandidate(NamedTuple):
 
 
 class Extension(NamedTuple):
-    """By how much a quadratic falls on a support, by how much more with each other column, and at
-    which value of that.
+    """By how much a quadratic falls on a support, and by how much more with each other column.
+
+    ``values`` are those of the other columns at which it does.
     """
 
     base: float
@@ -153,7 +154,7 @@ class MisfitModel:
         reach = self.policy.reach
         kept = np.clip(values, np.maximum(self.low, -reach), np.minimum(self.high, reach))
         share = np.divide(kept, values, out=np.zeros_like(kept), where=values != 0)
-        return np.maximum(gains, 0.0) * share * (2 - share)
+        return np.asarray(np.maximum(gains, 0.0) * share * (2 - share))
 
     def exchanges(self, k: int, each: int) -> list[SupportCandidate]:
         """Return the best ``each`` replacements of each column, or additions to fewer than k."""
@@ -168,7 +169,7 @@ class MisfitModel:
         return sorted(map(self.solve, near), key=lambda candidate: candidate.misfit)
 
     def missed(self, candidate: SupportCandidate, drift: float) -> float:
-        """Return what linearization may miss of a misfit if columns change by ``drift`` per unit."""
+        """Return by how much a misfit may be wrong if columns change by ``drift`` per unit."""
         step = candidate.values - self.center
         return float((0.25 * drift**2 * (self.jacobian**2).sum(axis=0) * step**4).sum())
 
