@@ -18,7 +18,16 @@ from szoht import minimize
 from szoht.types import Indices, Vector
 
 SEEDS = range(100, 105) if "--held-out" in sys.argv else range(sized(3, 1))
-LOSSES = ("least squares", "logistic", "robust")
+LOSSES = (
+    "least squares",
+    "logistic",
+    "robust",
+    "Huber",
+    "Poisson",
+    "hinge",
+    "quantile",
+    "0-1 error",
+)
 SIZES = sized(((200, 100), (2_000, 500), (20_000, 200)), ((50, 20),))
 PASSES = sized((20, 100, 400), (20,))
 K = 5
@@ -31,27 +40,46 @@ class Sum(NamedTuple):
     least: float
 
 
-def mean_loss(loss: str, products: Vector, target: Vector) -> float:
+def mean_loss(  # noqa: PLR0911  (one line for each loss)
+    loss: str, products: Vector, target: Vector
+) -> float:
     """Return the mean over the components."""
     if loss == "logistic":
         return float(np.logaddexp(0, -target * products).mean())
+    if loss == "hinge":
+        return float(np.maximum(1 - target * products, 0).mean())
+    if loss == "0-1 error":
+        return float((target * products <= 0).mean())
+    if loss == "Poisson":
+        return float((np.exp(np.minimum(products, 30)) - target * products).mean())
     residual = products - target
     if loss == "robust":
         return float((np.sqrt(1 + residual**2) - 1).mean())
+    if loss == "Huber":
+        size = np.abs(residual)
+        return float(np.where(size < 1, 0.5 * size**2, size - 0.5).mean())
+    if loss == "quantile":
+        return float(np.maximum(-0.7 * residual, 0.3 * residual).mean())
     return 0.5 * float((residual**2).mean())
 
 
-def problem(loss: str, n: int, d: int, seed: int) -> Sum:
+def problem(  # noqa: C901  (small functions that share data)
+    loss: str, n: int, d: int, seed: int
+) -> Sum:
     """Return a sparse regression problem with correlated features."""
     rng = np.random.default_rng(seed)
     a = rng.standard_normal((n, d)) + 0.5 * rng.standard_normal((n, 1))
     truth = np.zeros(d)
     truth[rng.choice(d, K, replace=False)] = rng.choice([-1, 1], K) * rng.uniform(0.5, 1.5, K)
     margin = a @ truth
-    if loss == "logistic":
+    if loss == "Poisson":
+        margin = 0.5 * margin
+        truth = 0.5 * truth
+        b = rng.poisson(np.exp(np.minimum(margin, 5))).astype(float)
+    elif loss in {"logistic", "hinge", "0-1 error"}:
         b = np.where(rng.random(n) < 1 / (1 + np.exp(-margin)), 1.0, -1.0)
-    elif loss == "robust":
-        b = margin + 0.5 * rng.standard_t(1.5, n)
+    elif loss in {"robust", "Huber", "quantile"}:
+        b = margin + 0.5 * rng.standard_t(1.5 if loss == "robust" else 3, n)
     else:
         b = margin + 0.5 * rng.standard_normal(n)
 
@@ -67,13 +95,14 @@ def problem(loss: str, n: int, d: int, seed: int) -> Sum:
             kept["part"] = sample, a[sample]
         return losses(kept["part"][1] @ x, b[sample])
 
-    support = np.flatnonzero(truth)
+    support, rough = np.flatnonzero(truth), loss in {"hinge", "quantile", "0-1 error"}
     inside = a[:, support]
 
     def on_support(y: Vector) -> float:
         return losses(inside @ y, b)
 
-    return Sum(fun, float(scipy_minimize(on_support, truth[support]).fun))
+    found = scipy_minimize(on_support, truth[support], method="Nelder-Mead" if rough else None)
+    return Sum(fun, float(found.fun))
 
 
 def left(sum_: Sum, n: int, d: int, passes: int, seed: int, *, told: bool) -> tuple[float, float]:

@@ -19,6 +19,7 @@ from scipy.optimize import minimize as scipy_minimize
 from szoht import GroupSparse, LowRank, SparseSimplex, minimize
 from szoht.errors import StartWarning
 from szoht.operators import Operator, Sparse
+from szoht.operators.sparse_sum import onto_sum
 from szoht.problems.orlib import load_market
 from szoht.problems.structured import StructureName, structured
 from szoht.types import Indices, Vector
@@ -44,9 +45,11 @@ def rows() -> list[Row]:
         *simplex(),
         *markets(),
         *simulated(range(sized(3, 1))),
+        *simulated(range(sized(3, 1)), limited=True),
     ]
     if HELD_OUT:
-        table += [*held_out(), *simulated(range(100, 105))]
+        more = range(100, 105)
+        table += [*held_out(), *simulated(more), *simulated(more, limited=True)]
     return table
 
 
@@ -139,6 +142,9 @@ def declared(seeds: range) -> list[Row]:
         ("regions", 1.05, 1.05),
         ("overlapping_groups", 1.05, 1.05),
         ("few_per_group", 1.05, 1.05),
+        ("semicontinuous", 1.05, 1.05),
+        ("weights", 1.05, 1.05),
+        ("two_step", 1.05, 1.05),
     )
     for name, squares, log_cosh in cases:
         limits: dict[Loss, float] = {"squares": squares, "log_cosh": log_cosh}
@@ -159,7 +165,8 @@ def solve_structured(name: StructureName, loss: Loss, seeds: range) -> tuple[Vec
         problem = structured(name, loss=loss, rng=seed)
         assert problem.constraint is not None
         assert problem.best_x is not None
-        sparse = Sparse(int(np.count_nonzero(problem.best_x)))
+        k = int(np.count_nonzero(problem.best_x))
+        sparse = SparseSimplex(k) if name == "weights" else Sparse(k)
         value = problem.objective.value
         ours.append(queries(value, problem.x0, problem.constraint, seed))
         ignored.append(queries(value, problem.x0, sparse, seed))
@@ -264,12 +271,14 @@ def markets() -> list[Row]:
     return [Row("port1-5, long-only, the worst gap", worst, "percent", 5, ", ".join(details))]
 
 
-def portfolio(fun: Fun, d: int, seed: int) -> float:
+def portfolio(fun: Fun, d: int, seed: int, constraint: SparseSimplex | None = None) -> float:
     x0 = np.zeros(d)
     x0[:K] = 1 / K
-    return float(
-        minimize(fun, x0, constraint=SparseSimplex(K), max_queries=PORTFOLIO_BUDGET, rng=seed).fun
-    )
+    constraint = SparseSimplex(K) if constraint is None else constraint
+    x0 = constraint.prox(x0, 1.0)
+    result = minimize(fun, x0, constraint=constraint, max_queries=PORTFOLIO_BUDGET, rng=seed)
+    assert constraint.contains(result.x)
+    return float(result.fun)
 
 
 def slsqp(
@@ -279,20 +288,20 @@ def slsqp(
     slopes: Callable[[Vector], Vector] | None = None,
     precision: float = 1e-10,
     keep: list[Vector] | None = None,
+    limits: tuple[float, float] = (0.0, 1.0),
 ) -> Vector:
     """Minimize over weights that sum to one; iterates are added to ``keep``."""
     done = scipy_minimize(  # type: ignore[call-overload]
         fun,
         start,
         jac=slopes,
-        bounds=[(0, 1)] * start.size,
+        bounds=[limits] * start.size,
         constraints=[{"type": "eq", "fun": lambda w: w.sum() - 1, "jac": np.ones_like}],
         method="SLSQP",
         options={"ftol": precision, "maxiter": 50 if slopes is None else 200},
         callback=None if keep is None else lambda w: keep.append(w.copy()),
     )
-    weights = np.maximum(done.x, 0.0)
-    return np.asarray(weights / weights.sum())
+    return onto_sum(done.x, 1.0, *limits)
 
 
 def exchanged(hessian: Vector, linear: Vector, k: int) -> float:
@@ -363,15 +372,16 @@ class SpentError(Exception):
 class Slsqp:
     """SLSQP on all weights for a part of the budget, then on k of them with random exchanges."""
 
-    def __init__(self, fun: Fun, seed: int) -> None:
-        self.fun, self.rng = fun, np.random.default_rng(seed)
+    def __init__(self, fun: Fun, seed: int, constraint: SparseSimplex) -> None:
+        self.fun, self.rng, self.constraint = fun, np.random.default_rng(seed), constraint
+        self.limits = constraint.at_least, min(constraint.at_most, 1.0)
         self.left, self.best = int(0.4 * PORTFOLIO_BUDGET), math.inf
 
     def run(self) -> float:
         """Return the best value at a portfolio of few assets."""
         dense = [np.full(ASSETS, 1 / ASSETS)]
         with suppress(SpentError):
-            slsqp(self._ask, dense[0], keep=dense)
+            slsqp(self._ask, dense[0], keep=dense, limits=(0.0, self.limits[1]))
         self.left += PORTFOLIO_BUDGET - int(0.4 * PORTFOLIO_BUDGET)
         with suppress(SpentError):
             self._exchange(np.maximum(dense[-1], 0.0))
@@ -389,14 +399,15 @@ class Slsqp:
             x[support] = weights
             return x
 
-        weights = slsqp(lambda w: self._ask(embedded(w)), start)
+        start = onto_sum(start, 1.0, *self.limits)
+        weights = slsqp(lambda w: self._ask(embedded(w)), start, limits=self.limits)
         value = self._ask(embedded(weights))
         self.best = min(self.best, value)
         return weights, value
 
     def _exchange(self, dense: Vector) -> None:
         order = np.argsort(-dense)
-        support = order[:K].copy()
+        support = self._allowed(order)
         weights, value = self._on(support, dense[support] / dense[support].sum())
         while True:
             place = int(self.rng.exponential(40)) if self.rng.random() < 0.7 else ASSETS
@@ -406,20 +417,41 @@ class Slsqp:
             other = support.copy()
             out = np.argmin(weights) if self.rng.random() < 0.7 else self.rng.integers(K)
             other[out] = new
+            if self._allowed(other).size < K:
+                continue
             changed, found = self._on(other, weights)
             if found < value:
                 support, weights, value = other, changed, found
 
+    def _allowed(self, order: Indices) -> Indices:
+        """Return the first k of these that groups allow."""
+        groups, per_group = self.constraint.groups, self.constraint.per_group
+        if groups is None or per_group is None:
+            return order[:K].copy()
+        kept: list[int] = []
+        counts = np.zeros(max(groups) + 1, dtype=int)
+        for i in order:
+            if counts[groups[i]] < per_group and len(kept) < K:
+                kept.append(int(i))
+                counts[groups[i]] += 1
+        return np.array(kept)
 
-def simulated(seeds: range) -> list[Row]:
+
+def simulated(seeds: range, *, limited: bool = False) -> list[Row]:
     """Compare with SLSQP and exchanges on simulated returns, by the median ratio."""
-    table = []
+    table, constraint = [], SparseSimplex(K)
+    if limited:
+        sectors = tuple((np.arange(ASSETS) % 11).tolist())
+        least, most = sized((0.02, 0.25), (0.1, 0.6))
+        constraint = SparseSimplex(K, at_least=least, at_most=most, groups=sectors, per_group=2)
     for kind in ("variance", "CVaR", "drawdown"):
         ratios = []
         for seed in seeds:
             fun = risk(kind, returns(seed))
-            ratios.append(portfolio(fun, ASSETS, seed) / Slsqp(fun, seed).run())
-        what = f"{ASSETS} assets, {kind}, seeds {seeds.start}-{seeds.stop - 1}"
+            ours = portfolio(fun, ASSETS, seed, constraint)
+            ratios.append(ours / Slsqp(fun, seed, constraint).run())
+        limits = ", limited" if limited else ""
+        what = f"{ASSETS} assets, {kind}{limits}, seeds {seeds.start}-{seeds.stop - 1}"
         detail = "ours over SLSQP + swaps: " + ", ".join(f"{ratio:.3f}" for ratio in ratios)
         table.append(Row(what, float(np.max(ratios)), "x, worst", 1.0 + 1e-6, detail))
     return table

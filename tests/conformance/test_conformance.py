@@ -103,6 +103,17 @@ STRUCTURES = [
     (TreeSparse(4, np.concatenate([[-1], np.arange(30) // 2])), 31),
     (TreeSparse(3, [-1, 0, 1, 2, -1, 4, 5, -1], low=-1.0, high=2.0), 8),
     (GraphSparse(2, [[i, i + 1] for i in range(11)]), 12),
+    (Semicontinuous(3, at_least=0.5), 30),
+    (Semicontinuous(4, at_least=np.linspace(0, 1, 40), low=-1.0, high=3.0), 40),
+    (Semicontinuous(3, at_least=0.5, low=0.0, high=2.0), 30),
+    (SparseSimplex(5, at_least=0.1, at_most=0.4), 30),
+    (SparseSimplex(5, total=3.0, at_most=0.9), 30),
+    (SparseSimplex(5, at_most=0.2), 30),
+    (SparseSimplex(6, at_least=0.05, at_most=0.25, groups=[*range(20)] * 2, per_group=1), 40),
+    (TwoStep(sparse=Sparse(3), convex=L1Ball(2.0)), 30),
+    (TwoStep(sparse=Sparse(3), convex=Box(-1.0, 2.0)), 30),
+    (TwoStep(sparse=GroupSparse(k=2, size=3), convex=L1Ball(1.0)), 30),
+    (TwoStep(sparse=TreeSparse(4, [-1, *(i // 2 for i in range(14))]), convex=L1Ball(1.0)), 15),
 ]
 """Constraints that `auto` serves itself, and a dimension."""
 
@@ -217,7 +228,8 @@ def test_operator(operator):
 
 @pytest.mark.parametrize(("operator", "d"), STRUCTURES, ids=str)
 def test_structure(operator, d):
-    approximate = not getattr(operator, "is_exact", True) or getattr(operator, "limited", False)
+    groups = isinstance(operator, GroupSparse) and operator.limited
+    approximate = groups or isinstance(operator, GraphSparse)
     check_structure(structure_of(operator, d), factor=0.5 if approximate else 1.0)
 
 

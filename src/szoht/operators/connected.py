@@ -16,6 +16,9 @@ __all__ = ["select_connected", "steiner_nodes"]
 PRICES = 8
 """Steiner forests that are computed at most, each for another price of an edge."""
 
+STEEPNESS = 6
+"""The number of nodes of a forest rises about with this power of the prizes, or faster."""
+
 REGION = 4
 """Nodes among which a better support is looked for, in multiples of its size."""
 
@@ -85,7 +88,8 @@ def steiner_nodes(
         else:
             many = scale, nodes.size
         if many[0] == np.inf:
-            scale *= 2**0.5
+            # forests with too many nodes take longest, and numbers rise steeply
+            scale *= min(2**0.5, (1.5 * least / nodes.size) ** (1 / STEEPNESS))
         elif few[0] == 0.0:
             scale /= 2
         else:

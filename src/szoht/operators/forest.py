@@ -57,7 +57,8 @@ class Forest:
 
         ``V(i, j) = max(w_i + V(i + 1, j - 1), V(after_i, j))``.
 
-        Exact; O(d size) time and memory. Cartis and Thompson (2013), An exact tree projection
+        Exact; O(d size) time, one byte of memory for each choice, and as many rows of V as subtrees
+        lie within each other. Cartis and Thompson (2013), An exact tree projection
         algorithm for wavelets, solve binary trees in the same time; this recursion is for any.
 
         >>> Forest([-1, 0, 0, 1, 2]).best(np.array([1.0, 0.0, 2.0, 9.0, 3.0]), 3)
@@ -66,14 +67,22 @@ class Forest:
         d, after = len(self.after), self.after
         size = min(size, d)
         ordered = weights[self.order].tolist()
-        most = np.zeros((d + 1, size + 1))
+        takes = np.zeros((d, size + 1), dtype=bool)
+        last_use = dict(zip(reversed(after), range(d - 1, -1, -1), strict=True))
+        rows = {d: np.zeros(size + 1)}
         for i in range(d - 1, -1, -1):
-            row = most[i]
-            np.add(most[i + 1, :-1], ordered[i], out=row[1:])
-            np.maximum(row, most[after[i]], out=row)
+            passed, row = rows[after[i]], np.zeros(size + 1)
+            np.add(rows[i + 1][:-1], ordered[i], out=row[1:])
+            np.greater(row, passed, out=takes[i])
+            np.maximum(row, passed, out=row)
+            rows[i] = row
+            if last_use.get(i + 1, i) >= i:
+                del rows[i + 1]
+            if after[i] > i + 1 and last_use[after[i]] == i:
+                del rows[after[i]]
         taken, i, j = [], 0, size
         while i < d and j > 0:
-            if most[i, j] > most[after[i], j]:
+            if takes[i, j]:
                 taken.append(i)
                 i, j = i + 1, j - 1
             else:

@@ -24,12 +24,13 @@ def check_structure(structure: Structure, *, rng: int = 0, factor: float = 1.0) 
     """Raise AssertionError unless ``structure`` keeps the promises of `Structure`.
 
     Checked on random points, in a dimension of 8 to about 100: whatever z is, ``to_x(z)`` lies in
-    the domain, and ``to_z`` leads back to it; atoms are disjoint, hashable as tuples, and counted
-    alike; probes along rows, axes and the line of the noise test stay in the domain; `prune` and
-    `head` take whole atoms that go together, no more than asked for, and on few atoms no other
-    choice would be better, or where projections are approximate, no other would keep more than
-    one over ``factor`` times as much; `recover` and `slopes` find the slopes along the axes of a
-    function with few atoms.
+    the domain, and ``to_z`` leads back to it; `nearest` is an answer where coordinates fit, and
+    steps and choices by models end where they should; atoms are disjoint, hashable as tuples, and
+    counted alike; probes along rows, axes and the line of the noise test stay in the domain;
+    `prune` and `head` take whole atoms that go together, no more than asked for, and on few atoms
+    no other choice would be better, or where projections are approximate, no other would keep more
+    than one over ``factor`` times as much; `recover` and `slopes` find the slopes along the axes of
+    a function with few atoms.
 
     >>> from szoht.algorithms.auto.structures import structure_of
     >>> from szoht.operators import GroupSparse
@@ -43,6 +44,7 @@ def check_structure(structure: Structure, *, rng: int = 0, factor: float = 1.0) 
         _check_point(structure, dense)
         _check_point(structure, z)
         assert structure.contains(z), "`prune` to `size` must give a point that may be an answer"
+        _check_nearest(structure, z, generator)
         _check_atoms(structure, dense)
         _check_prune(structure, generator, factor)
         _check_head(structure, z, generator)
@@ -79,6 +81,41 @@ def _check_point(structure: Structure, z: Vector) -> None:
     assert np.array_equal(structure.clip(clipped), clipped), "clipping twice must change nothing"
 
 
+def _check_nearest(structure: Structure, z: Vector, generator: np.random.Generator) -> None:
+    """Check solves by models: from a point that fits, they must end where answers may be."""
+    support = structure.active(z)
+    moved = z.copy()
+    moved[support] *= generator.uniform(0.0, 2.0, support.size)
+    near = structure.nearest(moved)
+    assert structure.contains(near), "`nearest` must give an answer where coordinates fit"
+    assert np.isin(np.flatnonzero(near), support).all(), "`nearest` must not add coordinates"
+    again = structure.nearest(near)
+    assert np.allclose(again, near, rtol=0, atol=CLOSE), "`nearest` must keep what is an answer"
+    by_models = structure.by_models(z) or structure.gaps or not structure.is_within(1e6 * (1 + z))
+    if not by_models or not support.size:
+        return
+    slopes, hessian = (
+        generator.standard_normal(support.size),
+        _random_inverse(support.size, generator),
+    )
+    for fits in (True, False):
+        step = structure.best_step(z, support, slopes, hessian, fits=fits)
+        after = z.copy()
+        after[support] += step
+        assert _is_inside(structure, structure.to_x(after)), "`best_step` must stay inside"
+        close = np.allclose(
+            structure.clip(after), after, rtol=0, atol=1e-7 * max(1.0, np.abs(z).max())
+        )
+        assert close, "`best_step` must end inside"
+        gain = float(slopes @ step + 0.5 * step @ hessian @ step)
+        assert gain <= CLOSE, "`best_step` must not be worse than none"
+    after[support] = z[support] + step
+    chosen = structure.best_choice(structure.clip(after), support, slopes + hessian @ step, hessian)
+    if chosen is not None:
+        after[support] = chosen
+        assert structure.contains(after), "`best_choice` must be a point that may be an answer"
+
+
 def _check_atoms(structure: Structure, z: Vector) -> None:
     active = structure.active(z)
     atoms = structure.atoms(active)
@@ -90,7 +127,8 @@ def _check_atoms(structure: Structure, z: Vector) -> None:
     assert structure.count(active) == len(atoms), "`count` must agree with `atoms`"
     assert np.array_equal(structure.whole(active), active), "`active` must hold whole atoms"
     without = structure.without(z, atoms[0])
-    if len(atoms) > 1:
+    rest = np.setdiff1d(active, atoms[0])
+    if len(atoms) > 1 and (structure.count(rest) >= structure.size or structure.fits(rest)):
         assert not without[atoms[0]].any(), "`without` must make coordinates zero"
         assert _is_inside(structure, structure.to_x(without)), "`without` must stay inside"
 
@@ -130,16 +168,23 @@ def _check_prune(structure: Structure, generator: np.random.Generator, factor: f
     active = structure.active(z)
     atoms = structure.atoms(active)
     before = z.copy()
+    # what is so small that it vanishes by itself need not be kept
+    large = np.where(np.array([_stays(structure, z, i) for i in range(structure.d)]), z, 0.0)
     for size in range(1, len(atoms) + 1):
         pruned = structure.prune(z, None, size)
         kept = structure.active(pruned)
         smaller = structure.with_size(size)
         most = max(
-            float((z[np.concatenate(chosen)] ** 2).sum())
-            for count in range(1, size + 1)
-            for chosen in combinations(atoms, count)
-            if smaller.fits(np.sort(np.concatenate(chosen)))
+            (
+                float((large[np.concatenate(chosen)] ** 2).sum())
+                for count in range(1, size + 1)
+                for chosen in combinations(atoms, count)
+                if smaller.fits(np.sort(np.concatenate(chosen)))
+            ),
+            default=None,
         )
+        if most is None:
+            continue  # so few atoms make no point of the set
         assert structure.count(kept) <= size, "`prune` must keep no more atoms than asked for"
         inside = np.isin(np.flatnonzero(pruned), active).all()
         assert inside, "`prune` must keep atoms of the point"
@@ -154,6 +199,13 @@ def _check_prune(structure: Structure, generator: np.random.Generator, factor: f
         assert cost.shape == (len(atoms),), "`importance` must have one entry per atom"
         assert (cost >= 0).all(), "`importance` must not be negative"
     assert np.array_equal(z, before), "`prune` must not change its input"
+
+
+def _stays(structure: Structure, z: Vector, i: int) -> bool:
+    """Tell whether a coordinate is not zero at the nearest point that may be an answer."""
+    alone = np.zeros(structure.d)
+    alone[i] = z[i]
+    return z[i] != 0 and (not structure.gaps or structure.nearest(alone)[i] != 0)
 
 
 def _random_inverse(n: int, generator: np.random.Generator) -> Vector:
@@ -251,7 +303,8 @@ def _check_recovery(structure: Structure, generator: np.random.Generator, key: K
     if recovery.error > CLOSE:
         return False
     expected = _axis_slopes(structure, z, gradient / unit)
-    close = np.allclose(values[structure.free], expected, rtol=1e-4, atol=1e-4)
+    known = np.isfinite(expected)
+    close = np.allclose(values[structure.free][known], expected[known], rtol=1e-4, atol=1e-4)
     assert close, "`slopes` must be those along the axes"
     assert np.isin(structure.active(z), candidates).all() or not structure.sums_to_one, (
         "candidates must hold the atoms of a point whose weights depend on each other"
@@ -264,15 +317,18 @@ def _check_slopes(structure: Structure, z: Vector, generator: np.random.Generato
     gradient = generator.standard_normal(structure.d)
     slopes = structure.axis_slopes(z, gradient)[structure.free]
     expected = _axis_slopes(structure, z, gradient)
-    assert np.allclose(slopes, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max()), (
+    known, size = np.isfinite(expected), float(np.abs(gradient).max())
+    assert np.allclose(slopes[known], expected[known], rtol=1e-4, atol=1e-4 * size), (
         "`axis_slopes` must be the slopes along the axes"
     )
 
 
 def _axis_slopes(structure: Structure, z: Vector, gradient: Vector) -> Vector:
-    """Return the slopes of ``gradient @ x`` along the axes, by differences."""
+    """Return the slopes of ``gradient @ x`` along the axes, by differences; NaN if no way leads."""
+    z = structure.inside(z, STEP)
     x, free = structure.to_x(z), structure.free
     inward = np.where(z[free] + STEP > structure.high[free], -STEP, STEP)
     points = _points(x, structure.axes(x, free, inward), 1.0)
     changes = np.array([float(gradient @ (point - x)) for point in points])
-    return np.asarray(changes / inward)
+    moved = np.array([np.abs(point - x).max() > 0 for point in points])
+    return np.where(moved, changes / inward, np.nan)

@@ -102,6 +102,25 @@ def test_cross_validation():
     assert result.fun == min(point.fun for point in result.path if point.k == result.support.size)
 
 
+def test_cross_validation_from_values_alone_ends():
+    fun, _ = squares(1, 1.0)
+    result = minimize(fun, np.zeros(D), k="cv", n_samples=N, max_queries=10_000 * N, rng=0)
+    assert set(result.support) >= set(TRUE)
+    assert result.nfev < 5_000 * N
+    (cost,) = [line for line in result.explain if "a fold takes" in line]
+    assert int(re.search(r"(\d+) in all", cost)[1]) < 4_000
+
+
+@pytest.mark.parametrize("passes", [400, 800, 1_200])
+def test_a_budget_that_ends_among_the_folds_answers_on_the_whole(passes):
+    fun, _ = squares(1, 1.0)
+    result = minimize(fun, np.zeros(D), k="cv", n_samples=N, max_queries=passes * N, rng=0)
+    assert not result.success
+    assert result.fun == fun(result.x, np.arange(N))
+    for point in result.path:
+        assert point.fun == fun(point.x, np.arange(N))
+
+
 def test_nothing_to_find():
     rng = np.random.default_rng(0)
     y = rng.standard_normal(N)

@@ -157,3 +157,19 @@ def test_parts_grow_up_to_the_whole():
     assert not set(small) & fresh
     assert np.array_equal(part(3, 100, 100), np.arange(100))
     assert validated_size(100, None) == 100
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_errors_that_are_counted_are_searched_on_parts(seed):
+    rng = np.random.default_rng(seed)
+    data = rng.standard_normal((4_000, 30))
+    labels = np.sign(data[:, [3, 11, 20]] @ [1.0, -1.5, 2.0])
+
+    def fun(x, sample):
+        return float((labels[sample] * (data[sample] @ x) <= 0).mean())
+
+    result = minimize(fun, np.zeros(30), k=3, n_samples=4_000, max_queries=100 * 4_000, rng=seed)
+    assert result.fun == fun(result.x, np.arange(4_000))
+    assert result.fun < 0.05
+    full = minimize(lambda x: fun(x, slice(None)), np.zeros(30), k=3, max_queries=100, rng=seed)
+    assert result.fun < full.fun

@@ -251,9 +251,7 @@ def test_a_finite_sum_over_groups():
     "constraint",
     [
         L1Ball(1.0),
-        SparseSimplex(2, at_least=0.2),
-        Semicontinuous(2, at_least=0.5),
-        TwoStep(sparse=Sparse(2), convex=L1Ball(1.0)),
+        TwoStep(sparse=Semicontinuous(2, at_least=0.1), convex=L1Ball(1.0)),
     ],
     ids=lambda constraint: type(constraint).__name__,
 )
@@ -276,6 +274,9 @@ def test_a_constraint_that_is_handed_over_is_named(constraint):
         (GroupSparse(k=1, size=2), "Auto"),
         (GroupSparse(k=1, size=2, per_group=1), "Auto"),
         (SparseSimplex(2), "Auto"),
+        (SparseSimplex(2, at_least=0.2), "Auto"),
+        (Semicontinuous(2, at_least=0.5), "Auto"),
+        (TwoStep(sparse=Sparse(2), convex=L1Ball(1.0)), "Auto"),
         (TreeSparse(2, [-1, 0, 0]), "Auto"),
         (GraphSparse(2, [[0, 1], [1, 2]]), "Auto"),
         (LowRank(1, (2, 3)), "AutoLowRank"),

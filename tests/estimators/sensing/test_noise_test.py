@@ -127,3 +127,12 @@ def test_robust_scales_agree_with_the_standard_deviation_of_normal_values():
     assert robust_scale(values) == pytest.approx(1.0, rel=0.02)
     assert robust_rms(values) == pytest.approx(1.0, rel=0.02)
     assert robust_rms(np.append(values[:1000], 1e6)) < 1.1
+
+
+@pytest.mark.parametrize("near", [[-1, 0, 0], [0, 0, 1], [-1, -1, -2], [0, -1, -1]])
+def test_counts_change_in_steps_and_are_no_errors(near):
+    """Pairs in the wrong order: neighboring values differ by whole multiples, or not at all."""
+    counts = np.array([*near, 6, 135])
+    assert from_line(0.551, 0.551 + 2.5106e-5 * counts).stepwise
+    assert not from_line(0.551, 0.551 + 2.5106e-5 * (counts + 0.3 * np.sin(counts))).stepwise
+    assert not from_line(0.551, 0.551 + 1e-9 * counts).stepwise

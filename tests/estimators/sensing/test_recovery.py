@@ -34,6 +34,19 @@ def test_group_pursuit_finds_unequal_groups():
         assert np.allclose(values, gradient, atol=1e-8)
 
 
+def test_groups_are_found_where_a_greedy_choice_fails():
+    groups = np.split(np.arange(600), 60)
+    for seed in range(4):
+        rng, gradient = np.random.default_rng(seed), np.zeros(600)
+        chosen = rng.choice(60, 3, replace=False)
+        for g in chosen:
+            gradient[groups[g]] = rng.choice([-1.0, 1.0], 10) * rng.uniform(0.5, 1.5, 10)
+        rows = PermutedRows(key=Key(seed=seed), d=600, free=np.arange(600))
+        found = group_pursuit(measured(rows, gradient, 41), groups, 6, held_out=4, noise=1e-9)
+        assert set(found.support // 10) == set(chosen)
+        assert found.error < 1e-8
+
+
 def test_groups_larger_than_the_measurements_are_left_out():
     groups = [np.arange(30), np.arange(30, 33)]
     gradient = np.zeros(33)

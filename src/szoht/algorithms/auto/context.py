@@ -98,11 +98,17 @@ class SearchContext(BudgetedContext):
             known = self.known_gradients.find(x, self.outer.sample)
         return known
 
-    def values(self, points: Sequence[Vector]) -> Steps[Vector]:
-        """Measure f at several points in one plan."""
+    def values_on_one_seed(self, points: Sequence[Vector]) -> Steps[Vector]:
+        """Measure f at several points in one plan, all on a fresh seed where f takes one."""
+        return (yield from self.values(points, self.outer.next_sample()))
+
+    def values(self, points: Sequence[Vector], sample: Sample = None) -> Steps[Vector]:
+        """Measure f at several points in one plan, on a given sample or those that are due."""
         if not len(points):
             return np.empty(0)
         queries = tuple(self.outer.query(self.structure.to_x(z)) for z in points)
+        if sample is not None:
+            queries = tuple(replace(query, sample=sample) for query in queries)
         answers = yield from self._ask(Plan(queries=queries))
         return np.array([float(answer.values[0]) for answer in answers])
 
@@ -199,7 +205,9 @@ class SearchContext(BudgetedContext):
             self.best = point
 
     def accept(self, point: EvaluatedPoint) -> None:
-        """Make a point that satisfies the constraint the iterate, and count an iteration."""
+        """Make a point the iterate if it satisfies the constraint, and count an iteration."""
+        if not self.structure.contains(point.z):
+            return
         self.note(point)
         x = self.structure.to_x(point.z)
         if self.on_part:

@@ -36,10 +36,15 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
     state: SearchState,
     gain_share: float,
     validate: Callable[[Vector], Steps[bool]] | None = None,
+    *,
+    greedy: bool = False,
+    patience: float = math.inf,
 ) -> Steps[SearchState]:
     """Run rounds { sense -> propose -> solve -> accept } until they gain nothing more.
 
-    ``validate`` tells whether the point of a round is better on other components as well.
+    ``validate`` tells whether the point of a round is better on other components as well. If
+    ``greedy``, coordinates are not exchanged: the first move that gains little is the last one.
+    ``patience`` ends it earlier after so many times the queries spent at the last gain.
     """
     state = replace(state, stalled=0, gain_share=gain_share)
     coarse = gain_share > context.policy.gain_share
@@ -64,12 +69,12 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
                 return replace(state, noise=found)
         state = yield from equalize_units(context, state)
         before = state
-        moves = _moves(context, state)
+        moves = MOVES[:1] if greedy else _moves(context, state)
         for i in sorted(range(len(moves)), key=lambda i: (i != favorite, i)):
             solution = yield from moves[i].propose(context, before)
             allowed = context.structure.contains(solution.point.z)
             state = state.settled(solution) if allowed else state
-            if _is_spent(context):
+            if _is_spent(context, patience):
                 break
             if before.gains(state.point):
                 favorite = i
@@ -87,7 +92,9 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
             gain = context.first_value - state.point.value
             if not found.exact and gain <= 100 * found.sigma:
                 return replace(state, noise=found)
-        if not gained and (state.exact or (state.trusted and coarse) or _is_spent(context)):
+        if not gained and (
+            state.exact or (state.trusted and coarse) or _is_spent(context, patience)
+        ):
             break
         state = replace(state, stalled=0 if gained else state.stalled + 1)
     return replace(state, noise=noise)
@@ -102,20 +109,21 @@ def _in_turn(context: SearchContext, noise: NoiseModel) -> NoiseModel:
     return replace(noise, axis_step=long) if context.kinks % 2 else noise
 
 
-def _is_spent(context: SearchContext) -> bool:
+def _is_spent(context: SearchContext, patience: float = math.inf) -> bool:
     """Tell whether slopes have had their chance: f is then compared over longer distances."""
     look, n = context.structure.look, context.structure.free.size
     budget = math.inf if context.budget is None else context.budget
     axes = 1.5 * n if n <= 0.05 * budget else 0.0
     policy = context.policy
-    limit = max(6 * look, axes, policy.effort_rough * context.last_gain, policy.floor_slopes)
+    effort = min(policy.effort_rough, patience)
+    limit = max(6 * look, axes, effort * context.last_gain, policy.floor_slopes)
     return context.spent - context.last_gain > limit
 
 
 def _moves(context: SearchContext, state: SearchState) -> tuple[Move, ...]:
     """Return the moves that make sense here, the cheapest first."""
     structure = context.structure
-    full = structure.count(structure.active(state.point.z)) >= structure.size
+    full = structure.gaps or structure.count(structure.active(state.point.z)) >= structure.size
     if not (full and state.trusted):
         return MOVES[:1]
     if context.gradients and is_free(structure, state.point.z):
@@ -139,8 +147,9 @@ def search_supports(context: SearchContext, state: SearchState) -> Steps[SearchS
         solution = yield from PerturbSupport().propose(context, state)
         elsewhere = replace(state, point=solution.point, curvature=None)
         elsewhere = yield from descend(context, elsewhere, policy.gain_share)
-        failed = 0 if state.gains(elsewhere.point) else failed + 1
-        if elsewhere.point.value < state.point.value:
+        allowed = context.structure.contains(elsewhere.point.z)
+        failed = 0 if allowed and state.gains(elsewhere.point) else failed + 1
+        if elsewhere.point.value < state.point.value and allowed:
             state = elsewhere
             context.explain(f"from a perturbed support f fell to {state.point.value:.6g}.")
         context.accept(state.point)

@@ -19,7 +19,18 @@ from szoht.algorithms.szoht import szoht
 from szoht.core.algorithm import Algorithm
 from szoht.core.validation import check_choice, check_real
 from szoht.errors import CapabilityError
-from szoht.operators import LowRank, Operator, Sparse, SparseBox, SparseIn, SparseSimplex, SparseSum
+from szoht.operators import (
+    GraphSparse,
+    GroupSparse,
+    LowRank,
+    Operator,
+    Sparse,
+    SparseBox,
+    SparseIn,
+    SparseSum,
+    TreeSparse,
+    TwoStep,
+)
 from szoht.operators.always import as_always
 from szoht.samplers import Full, Sampler, Seeds
 from szoht.types import Vector
@@ -55,8 +66,8 @@ def auto(
     ----------
     k, constraint
         As in `szoht`. `Sparse`, `SparseBox`, `GroupSparse`, `SparseSimplex`, `SparseSum`,
-        `TreeSparse`, `GraphSparse`, `LowRank` and `SparseIn` are served; others (balls, boxes,
-        penalties, weights with limits) are handed to `szoht` with its line search, and
+        `TreeSparse`, `GraphSparse`, `Semicontinuous`, `TwoStep`, `LowRank` and `SparseIn` are
+        served; others (balls, boxes, penalties) are handed to `szoht` with its line search, and
         ``result.explain`` says so. Without either, a path over k is walked; see `AutoPath`.
     always : sequence of int
         Coordinates that are free and not counted, such as an intercept, of `Sparse` or `SparseBox`.
@@ -153,9 +164,13 @@ def auto(
 
 
 def _is_handed_over(operator: Structured) -> bool:
-    """Tell whether weights have limits, or a sum of zero, where no weight moves alone."""
-    neutral = isinstance(operator, SparseSum) and operator.total == 0
-    return neutral or (isinstance(operator, SparseSimplex) and operator.limited)
+    """Tell whether weights have a sum of zero, where none moves alone, or a set is of another kind.
+
+    A convex set may hold few points of some other set than those that are structures.
+    """
+    if isinstance(operator, TwoStep):
+        return not isinstance(operator.sparse, Sparse | GroupSparse | TreeSparse | GraphSparse)
+    return isinstance(operator, SparseSum) and operator.total == 0
 
 
 def _auto_integer(

@@ -7,12 +7,13 @@ was measured on the whole, or on a large part where the budget is small, is ever
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from szoht.algorithms.auto.context import BudgetSpentError, SearchContext
 from szoht.algorithms.auto.descent import descend
+from szoht.algorithms.auto.global_search import search_globally
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.restricted.bfgs import minimize_on
 from szoht.algorithms.auto.restricted.goal import Goal
@@ -46,11 +47,12 @@ def solve_on_parts(context: SearchContext) -> Steps[None]:
     if math.isnan(start.value):
         return
     z = start.z
-    for size, following in zip(parts, [*parts[1:], whole.size], strict=True):
+    for number, (size, following) in enumerate(zip(parts, [*parts[1:], whole.size], strict=True)):
         context.explain(f"f is the mean over {size} of {n} components, for now.")
         context.begin_part(part(outer.seed, n, size), on_part=True)
         context.reserve = _reserve(context, whole.size, following)
-        z = yield from _search_part(context, z, fresh_part(outer.seed, n, size), whole.size)
+        turns = len(parts) - number + 1
+        z = yield from _search_part(context, z, fresh_part(outer.seed, n, size), whole.size, turns)
     context.begin_part(whole, on_part=False)
     context.reserve = 0
     context.first_value = start.value
@@ -110,8 +112,14 @@ class _Validation:
             outer.sample = searched
 
 
-def _search_part(context: SearchContext, z: Vector, fresh: Sample, whole: int) -> Steps[Vector]:
-    """Return the point of a descent on a part that is best on fresh components."""
+def _search_part(
+    context: SearchContext, z: Vector, fresh: Sample, whole: int, turns: int
+) -> Steps[Vector]:
+    """Return the point of a descent on a part that is best on fresh components.
+
+    Where slopes vanish, as those of errors that are counted do, f is compared over long distances,
+    for one of as many ``turns`` as parts are left.
+    """
     validation = _Validation(context, fresh, EvaluatedPoint(z, math.inf))
     try:
         start = yield from context.point(z)
@@ -122,13 +130,28 @@ def _search_part(context: SearchContext, z: Vector, fresh: Sample, whole: int) -
         if point is not start and not (yield from validation.better(point.z)):
             point = start
         state = SearchState(point=point, noise=assumed_noise(context, point))
-        yield from descend(context, state, context.policy.gain_share_coarse, validation.better)
+        coarse = context.policy.gain_share_coarse
+        state = yield from descend(context, state, coarse, validation.better)
+        if state.flat:
+            if context.budget is not None:
+                left = context.budget - context.evaluations
+                context.reserve = max(context.reserve, left - left // turns)
+            yield from _search_steps(context, state)
+            yield from validation.better((context.best or point).z)
     except BudgetSpentError:
         context.reserve = min(context.reserve, whole)
         if context.best is not None and math.isfinite(validation.chosen.value):
             with suppress(BudgetSpentError):
                 yield from validation.better(context.best.z)
     return validation.chosen.z
+
+
+def _search_steps(context: SearchContext, state: SearchState) -> Steps[None]:
+    """Compare the values of a function that changes in steps over long distances."""
+    context.explain("slopes vanish on this part: it is searched over long distances.")
+    steps = replace(state, noise=replace(state.noise, stepwise=True, flat=True))
+    yield from search_globally(context, steps)
+    context.outer.ending = None  # of this part only
 
 
 def _polish(context: SearchContext, start: EvaluatedPoint) -> Steps[EvaluatedPoint]:

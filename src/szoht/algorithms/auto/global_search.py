@@ -55,12 +55,12 @@ def search_globally(context: SearchContext, state: SearchState) -> Steps[None]:
 def _look_along_axes(search: Exploration) -> Steps[None]:
     """Scan all axes by long steps where that is affordable; slopes over long ones at steps."""
     context, d = search.context, search.context.structure.free.size
+    if search.state.noise.stepwise:
+        yield from LongSlopes().run(search)
     budget = math.inf if context.budget is None else context.budget
     affordable = 2 * d <= max(12 * search.look, search.patience / 3 if search.gained else 0)
     if not search.certified and (affordable or (not search.gained and 2 * d <= 0.1 * budget)):
         yield from scan_axes(search)
-    if search.state.noise.stepwise:
-        yield from LongSlopes().run(search)
 
 
 def _take_turns(search: Exploration) -> Steps[None]:

@@ -233,7 +233,8 @@ def _search_on(  # noqa: C901  (small functions that hand values over)
     def embed(points: Vector) -> list[Vector]:
         full = np.zeros((len(points), structure.d))
         full[:, on] = points
-        return list(full)
+        # what may be an answer is measured where it would be one
+        return [structure.nearest(z) for z in full] if structure.gaps else list(full)
 
     values = Values(
         ask=lambda points: context.values(embed(points)),
@@ -247,7 +248,7 @@ def _search_on(  # noqa: C901  (small functions that hand values over)
 
     def point(x: Vector, value: float) -> EvaluatedPoint:
         (z,) = embed((x * reach)[np.newaxis])
-        return EvaluatedPoint(structure.clip(z), value)
+        return EvaluatedPoint(structure.nearest(z), value)
 
     def report(x: Vector, location: Location) -> None:
         found = point(x, location.value)

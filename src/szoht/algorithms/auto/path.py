@@ -22,10 +22,10 @@ from szoht.algorithms.auto.sensing.round import SensingMemory
 from szoht.algorithms.auto.solver import begin
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
-from szoht.core.algorithm import Measured, PathPoint, State
+from szoht.core.algorithm import Ending, Measured, PathPoint, State
 from szoht.core.known import KnownEvaluations
 from szoht.operators import Identity, Sparse
-from szoht.types import Sample
+from szoht.types import Indices, Sample, Vector
 
 __all__ = ["AutoPath", "find_knee"]
 
@@ -111,7 +111,7 @@ class AutoPath(GeneratorAlgorithm):
             start, noise = yield from judge_start(search, start)
             yield from _walk(search, SearchState(point=start, noise=noise), self.criterion)
         except BudgetSpentError:
-            # one more query than there is: the run ends with its limit
+            context.ending = Ending.EXHAUSTED  # unless one more query meets the limit
             yield from search.point(start.z)
 
     def solution(self, state: State) -> Measured:
@@ -125,18 +125,19 @@ class AutoPath(GeneratorAlgorithm):
 
 def _walk(context: SearchContext, state: SearchState, criterion: str | None) -> Steps[None]:
     outer = context.outer
+    path = outer.path
     if _size(context, state.point) == 0:
-        _record(context, 0, state.point)
+        _record(context, path, 0, state.point)
     most = context.structure.d if criterion is None else _most(context)
-    state = yield from _up(context, state, criterion, most)
-    yield from _down(context, state)
+    state = yield from _up(context, path, state, criterion, most=most)
+    yield from _down(context, path, state)
     chosen = yield from _choose(context, state, criterion)
     outer.knee = chosen.k
     if chosen.k > 0:
         context.structure = context.structure.with_size(chosen.k)
         state = _at(context, state, chosen)
         state = yield from descend(context, state, context.policy.gain_share)
-        _record(context, chosen.k, state.point)
+        _record(context, path, chosen.k, state.point)
         context.accept(state.point)
 
 
@@ -169,26 +170,52 @@ def _by_criterion(
 
 
 def _by_cross_validation(context: SearchContext, state: SearchState) -> Steps[PathPoint]:
-    """Return the point whose k has the least mean loss on components that were left out."""
+    """Return the point whose k has the least mean loss on components that were left out.
+
+    Until that is known, the answer is what BIC says.
+    """
     outer, path, whole = context.outer, context.outer.path, context.outer.sample
+    n = outer.n_samples or 1
+    knee = path[find_knee(path)[0]]
+    bic = yield from _by_criterion(context, _at(context, state, knee).point, "bic")
+    outer.knee = bic.k
+    context.explain(f"k = {bic.k} by BIC, until {FOLDS} folds are searched.")
     best, structure, scores = context.best, context.structure, np.zeros(len(path))
     context.on_part = True
-    for fold in blocks(context, FOLDS):
-        outer.path, outer.sample = [], np.setdiff1d(np.arange(outer.n_samples or 0), fold)
-        start = yield from context.point(np.zeros_like(state.point.z))
-        _record(context, 0, start)
-        at_start = SearchState(point=start, noise=state.noise)
-        yield from _down(context, (yield from _up(context, at_start, "cv", path[-1].k)))
-        found, outer.sample = outer.path, fold
-        losses = yield from context.values([structure.to_z(point.x) for point in found])
-        sizes = [point.k for point in found]
-        places = np.searchsorted(sizes, [point.k for point in path], side="right") - 1
-        scores += fold.size * losses[places]
-    outer.sample, outer.path, context.on_part = whole, path, False
-    context.best, context.structure = best, structure
+    try:
+        for number, fold in enumerate(blocks(context, FOLDS)):
+            before = context.evaluations
+            scores += yield from _left_out(context, state, fold)
+            if number == 0:
+                each = (context.evaluations - before) / n
+                context.explain(f"a fold takes {each:.0f} passes: {FOLDS * each:.0f} in all.")
+    finally:
+        outer.sample, context.on_part = whole, False
+        context.best, context.structure = best, structure
     chosen = path[int(np.argmin(scores))]
     context.explain(f"k = {chosen.k}: the loss on components that were left out is least.")
     return chosen
+
+
+def _left_out(context: SearchContext, state: SearchState, fold: Indices) -> Steps[Vector]:
+    """Return the summed loss on a fold of a path over the others, for each k of the whole path.
+
+    One descent to the largest k is enough, for that path goes down from there.
+    """
+    outer, wanted, path = context.outer, context.outer.path, list[PathPoint]()
+    outer.sample = np.setdiff1d(np.arange(outer.n_samples or 0), fold)
+    start = yield from context.point(np.zeros_like(state.point.z))
+    _record(context, path, 0, start)
+    at_start = SearchState(point=start, noise=state.noise)
+    most = wanted[-1].k
+    yield from _down(
+        context, path, (yield from _up(context, path, at_start, "cv", most=most, least=most))
+    )
+    outer.sample = fold
+    losses = yield from context.values([context.structure.to_z(point.x) for point in path])
+    sizes = [point.k for point in path]
+    places = np.searchsorted(sizes, [point.k for point in wanted], side="right") - 1
+    return np.asarray(fold.size * losses[places])
 
 
 def _at(context: SearchContext, state: SearchState, point: PathPoint) -> SearchState:
@@ -204,10 +231,19 @@ def _most(context: SearchContext) -> int:
 
 
 def _up(
-    context: SearchContext, state: SearchState, criterion: str | None, most: int
+    context: SearchContext,
+    path: list[PathPoint],
+    state: SearchState,
+    criterion: str | None,
+    *,
+    most: int,
+    least: int = FIRST,
 ) -> Steps[SearchState]:
-    """Solve for k = 4, 8, 16, ..., each time from the solution before."""
-    first, k = state.point, min(most, FIRST)
+    """Solve for k = 4, 8, 16, ..., each time from the solution before.
+
+    Cross-validation compares many solutions, so that each of them is a greedy one.
+    """
+    first, k = state.point, min(most, least)
     # a round on the way up that gains less, of f or of all gains, is stalled
     enough = 100 * context.policy.gain_share
     while True:
@@ -215,10 +251,16 @@ def _up(
         before = state.point
         start = yield from _start(context, before)
         memory = SensingMemory(scale=state.memory.scale)
-        least = enough * (first.value - start.value)
-        state = replace(state, point=start, least=least, memory=memory, curvature=None, slopes=None)
-        state = yield from descend(context, state, enough)
-        _record(context, k, state.point)
+        state = replace(
+            state,
+            point=start,
+            least=enough * (first.value - start.value),
+            memory=memory,
+            curvature=None,
+            slopes=None,
+        )
+        state = yield from descend(context, state, enough, greedy=criterion == "cv")
+        _record(context, path, k, state.point)
         context.explain(f"k = {k}: f = {state.point.value:.6g}.")
         if k >= most or (
             k > FIRST and (yield from _enough(context, state, first, before, criterion))
@@ -255,12 +297,12 @@ def _start(context: SearchContext, point: EvaluatedPoint) -> Steps[EvaluatedPoin
     )
 
 
-def _down(context: SearchContext, state: SearchState) -> Steps[None]:
+def _down(context: SearchContext, path: list[PathPoint], state: SearchState) -> Steps[None]:
     """Drop the least important non-zeros and solve again, from the largest k down to 1.
 
     Down to 0, where coordinates that are not counted are left to solve for.
     """
-    largest = context.outer.path[-1]
+    largest = path[-1]
     point = EvaluatedPoint(context.structure.to_z(largest.x), largest.fun)
     curvature = state.curvature
     if curvature is not None and not np.array_equal(curvature.support, point.support):
@@ -273,12 +315,11 @@ def _down(context: SearchContext, state: SearchState) -> Steps[None]:
         solution = yield from drop_least(context, state.noise, solution, count)
         if math.isnan(solution.point.value):
             return
-        _record(context, size - count, solution.point)
+        _record(context, path, size - count, solution.point)
 
 
-def _record(context: SearchContext, k: int, point: EvaluatedPoint) -> None:
+def _record(context: SearchContext, path: list[PathPoint], k: int, point: EvaluatedPoint) -> None:
     """Keep the better of what is known for ``k``, and for fewer if fewer are not zero."""
-    path = context.outer.path
     known = {other.k: other for other in path}
     for number in {k, _size(context, point)}:
         if number not in known or point.value < known[number].fun:

@@ -22,6 +22,7 @@ from szoht.algorithms.auto.moves.over_supports import (
     RandomSwap,
     SparseRandomSearch,
 )
+from szoht.algorithms.auto.moves.scanned_exchange import ScannedExchange
 
 __all__ = ["MoveSchedule"]
 
@@ -57,15 +58,16 @@ class MoveSchedule:
             SimplexSearch(),
             CovarianceAdaptation(),
         )
+        self._perturbed, self._exchange = PerturbedSupport(), ScannedExchange()
         self._over_supports: tuple[ExploringMove, ...] = (
             BinaryProbes(),
-            PerturbedSupport(),
+            self._perturbed,
             RandomJoin(),
             RandomSwap(),
             SparseRandomSearch(),
         )
         if search.state.noise.stepwise:
-            self._over_supports += (LongSlopes(turns=1),)
+            self._over_supports += (LongSlopes(turns=1), self._exchange)
         every = (*self._on_support, *self._over_supports)
         self._records = {move.name: _Record() for move in every}
         self._turn = self._idle = 0
@@ -79,7 +81,7 @@ class MoveSchedule:
     def all_due_tried(self) -> bool:
         """Whether every move that is due has had a turn."""
         smooth = self._search.landscape is Landscape.SMOOTH and not self._search.few
-        if self._is_guided:
+        if self._guide is not None:
             return self._turn >= 2 * len(self._over_supports)
         return self._turn >= (SMOOTH_TURNS if smooth else len(self._moves))
 
@@ -99,11 +101,11 @@ class MoveSchedule:
         """Return the move that has the next turn.
 
         Where slopes are dense and descend, they guide best: the search from perturbed supports
-        then has every other turn.
+        then has every other turn. Where f changes in steps, scanned exchanges do.
         """
         moves, self._turn = self._moves, self._turn + 1
-        if self._is_guided:
-            guide = self._over_supports[1]
+        guide = self._guide
+        if guide is not None:
             if self._turn % 2:
                 return guide
             moves = tuple(move for move in moves if move is not guide)
@@ -151,7 +153,12 @@ class MoveSchedule:
         return tuple(move for pair in pairs for move in pair if move is not None)
 
     @property
-    def _is_guided(self) -> bool:
+    def _guide(self) -> ExploringMove | None:
+        """Return the move that has every other turn, if one stands out."""
         search = self._search
+        if search.few:
+            return None
+        if search.state.noise.stepwise:
+            return None if self._exchange.all_tried else self._exchange
         descends = search.landscape in (Landscape.SMOOTH, Landscape.SEVERAL)
-        return search.state.exact and descends and not search.few
+        return self._perturbed if search.state.exact and descends else None

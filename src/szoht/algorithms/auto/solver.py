@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from szoht.algorithms.auto.context import BudgetSpentError, SearchContext
 from szoht.algorithms.auto.descent import search_supports
+from szoht.algorithms.auto.evolution import evolve, needs_evolution
 from szoht.algorithms.auto.finite_sums import assumed_noise, solve_on_parts
 from szoht.algorithms.auto.global_search import search_globally, spend_rest
 from szoht.algorithms.auto.gradients import judge_start, search_by_gradients
@@ -97,6 +98,8 @@ def solve(  # noqa: C901  (one decision after the other)
     note_elsewhere(context)
     noise = NoiseModel()
     try:
+        if needs_evolution(context):
+            return (yield from evolve(context, start))
         start, noise = yield from judge_start(context, start)
         if noise.fresh:
             return (yield from solve_noisy(context, start, noise))

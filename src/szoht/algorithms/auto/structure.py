@@ -78,6 +78,11 @@ class Structure(Protocol):
         ...
 
     @property
+    def gaps(self) -> bool:
+        """Whether non-zeros must not be small: points of the domain need not be answers."""
+        ...
+
+    @property
     def waves(self) -> bool:
         """Whether atoms are single coordinates, which few waves locate (Prony's method)."""
         ...
@@ -103,6 +108,17 @@ class Structure(Protocol):
 
     def contains(self, z: Vector) -> bool:
         """Tell whether ``z`` may be an answer."""
+        ...
+
+    def nearest(self, z: Vector) -> Vector:
+        """Return a point near ``z`` that may be an answer, on the same coordinates.
+
+        Where these do not fit, a point within the bounds as `clip` does.
+        """
+        ...
+
+    def inside(self, z: Vector, length: float) -> Vector:
+        """Return a point close by from which steps of this length along axes stay inside."""
         ...
 
     def rescaled(self, scale: float | Vector) -> "Structure":
@@ -147,6 +163,41 @@ class Structure(Protocol):
 
     def axis_slopes(self, z: Vector, gradient: Vector) -> Vector:
         """Return the slopes along the axes of z, given the gradient with respect to x there."""
+        ...
+
+    # quadratic models of f on few coordinates
+
+    def by_models(self, z: Vector) -> bool:
+        """Tell whether a solve from ``z`` needs models over the set, bounds being not enough."""
+        ...
+
+    def is_within(self, z: Vector) -> bool:
+        """Tell whether steps within the bounds may lead to ``z``, which is no point of a model."""
+        ...
+
+    def centering(self, z: Vector) -> Vector | None:
+        """Return w, with the sum 1, if slopes along axes are ``g - w @ g``, g being the gradient.
+
+        None if they are the gradient.
+        """
+        ...
+
+    def best_step(
+        self, z: Vector, support: Indices, slopes: Vector, hessian: Vector, *, fits: bool
+    ) -> Vector:
+        """Return the step on ``support`` that minimizes a model of f over the domain.
+
+        If the support ``fits``, what is not small stays so.
+        """
+        ...
+
+    def best_choice(
+        self, z: Vector, support: Indices, slopes: Vector, hessian: Vector
+    ) -> Vector | None:
+        """Return the weights on ``support`` where a model of f is least over the set.
+
+        None where there is nothing to choose.
+        """
         ...
 
     # atoms
@@ -200,4 +251,8 @@ class Structure(Protocol):
 
     def without(self, z: Vector, coordinates: Indices) -> Vector:
         """Return the point without some coordinates."""
+        ...
+
+    def exchanged(self, z: Vector, out: Indices, new: Indices) -> Vector:
+        """Return the point without some coordinates, where others may take their place."""
         ...

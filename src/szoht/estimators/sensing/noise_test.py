@@ -212,12 +212,28 @@ def from_line(start: float, values: Vector) -> NoiseModel:
     jump = abs(values[3] - values[0])
     equal = values[0] == values[1] == values[2]
     stepwise = bool(equal and (jump == 0 or jump > STEP_SHARE * abs(start)))
+    stepwise = stepwise or _counts(np.concatenate([[start], values]), rounding)
     if sigma <= 4 * rounding and seen == 0:
         return NoiseModel(sigma=rounding)  # exact, and stationary along the line
     if stepwise:
         return NoiseModel(kind=NoiseKind.FIXED, sigma=rounding, stepwise=True)
     irregular = _scatters(np.concatenate([[start], values[:3]]))
     return NoiseModel(kind=NoiseKind.FIXED, sigma=sigma, slope=seen, irregular=irregular)
+
+
+def _counts(values: Vector, rounding: float) -> bool:
+    """Tell whether the nearest values differ by the same step or not at all, as counts do.
+
+    Such steps are larger than those of values rounded to few digits, and all others are multiples.
+    """
+    changes = np.abs(np.diff(values))
+    near = changes[:3]
+    if not (near == 0).any() or not near.any():
+        return False
+    step = float(near[near > 0].min())
+    multiples = changes / step
+    whole = np.abs(multiples - np.rint(multiples)) * step <= 8 * rounding * (1 + multiples)
+    return bool(step > STEP_SHARE * abs(values[0]) and whole.all())
 
 
 def _scatters(values: Vector) -> bool:

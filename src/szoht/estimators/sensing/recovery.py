@@ -20,6 +20,10 @@ SHORTLIST = 16
 """Groups whose columns are made orthogonal to compare them, per group that may be found."""
 
 
+BEAM, BEAM_ENTRIES = 24, 300_000
+"""Sets of groups that are looked at further, and the largest problem for which they are."""
+
+
 class Recovery(NamedTuple):
     """Coordinates and their slopes, and the relative error on measurements that were not used."""
 
@@ -160,7 +164,9 @@ def group_pursuit(
 
     Group orthogonal matching pursuit (Lozano, Swirszcz, Abe 2009): the next group is the one whose
     columns explain most of the residual, beyond what as many random columns would. A group with
-    more coordinates than there are measurements explains everything, and is left out.
+    more coordinates than there are measurements explains everything, and is left out. Where
+    that does not explain all, several sets of groups are followed at a time: one choice after the
+    other among few measurements is wrong at times.
     """
     y = measurements.slopes
     used = max(1, y.size - held_out)
@@ -173,7 +179,7 @@ def group_pursuit(
     label = np.repeat(np.arange(sizes.size), sizes)
     coordinates = np.concatenate(groups)
     open_groups = sizes > 0
-    support: list[Indices] = []
+    support: list[int] = []
     while len(support) < most and float(np.linalg.norm(residual)) > enough:
         weights[:used] = residual
         open_groups &= sizes + basis.shape[1] < used
@@ -189,10 +195,49 @@ def group_pursuit(
         basis = np.column_stack([basis, bases[best]])
         residual = residual - bases[best] @ (bases[best].T @ residual)
         open_groups[shortlist[best]] = False
-        support.append(groups[shortlist[best]])
-    found = np.concatenate(support) if support else np.empty(0, dtype=np.intp)
+        support.append(int(shortlist[best]))
+    if (
+        float(np.linalg.norm(residual)) > enough
+        and len(groups) * used * sizes.max() <= BEAM_ENTRIES
+    ):
+        support = _beam_search(measurements, groups, most // 2, used, enough) or support
+    found = np.concatenate([groups[g] for g in support] or [np.empty(0, dtype=np.intp)])
     found = found[np.sort(np.unique(found, return_index=True)[1])]  # once each
     return fit_slopes(measurements, found, used)
+
+
+def _beam_search(
+    measurements: Measurements, groups: Sequence[Indices], size: int, used: int, enough: float
+) -> list[int] | None:
+    """Find at most ``size`` groups that explain all measurements; None if none are found.
+
+    Of all sets of one, two, ... groups, those that explain most go on with one group more.
+    """
+    y, common = measurements.slopes[:used], measurements.common[:used, np.newaxis]
+    widest = max(group.size for group in groups)
+    padded = np.zeros((len(groups), used, widest))
+    for block, group in zip(padded, groups, strict=True):
+        block[:, : group.size] = measurements.columns(group)[:used]
+    sizes = np.array([group.size for group in groups])
+    beam: list[tuple[int, ...]] = [()]
+    for _ in range(size):
+        found: dict[tuple[int, ...], float] = {}
+        for chosen in beam:
+            basis = np.linalg.qr(np.column_stack([common, *(padded[g] for g in chosen)]))[0]
+            left = used - 1 - int(sizes[list(chosen)].sum()) - sizes
+            residual = y - basis @ (basis.T @ y)
+            own = padded - basis @ (basis.T @ padded)
+            gram = own.transpose(0, 2, 1) @ own + 1e-9 * used * np.eye(widest)
+            seen = own.transpose(0, 2, 1) @ residual
+            explained = (seen * np.linalg.solve(gram, seen[:, :, np.newaxis])[:, :, 0]).sum(axis=1)
+            variance = np.maximum(float(residual @ residual) - explained, 0.0) / np.maximum(left, 1)
+            variance[[*chosen, *np.flatnonzero(left <= 0)]] = np.inf
+            for g in np.argsort(variance)[: min(BEAM, int(np.isfinite(variance).sum()))].tolist():
+                if variance[g] * left[g] <= max(enough**2, 1e-6 * float(y @ y)):
+                    return [*chosen, g]
+                found[tuple(sorted((*chosen, g)))] = float(variance[g])
+        beam = sorted(found, key=found.__getitem__)[:BEAM]
+    return None
 
 
 def _excess(explained: Vector, sizes: Indices, residual: Vector) -> Vector:

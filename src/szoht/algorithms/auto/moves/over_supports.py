@@ -9,6 +9,7 @@ from szoht.algorithms.auto.exploration import Exploration
 from szoht.algorithms.auto.moves.perturb import PerturbSupport
 from szoht.algorithms.auto.records import NoiseKind, Steps
 from szoht.algorithms.auto.restricted.random_search import heavy_tailed_search
+from szoht.algorithms.auto.sensing.round import Gradient, SensingMemory
 from szoht.algorithms.auto.state import SearchState
 
 __all__ = ["LongSlopes", "PerturbedSupport", "RandomJoin", "RandomSwap", "SparseRandomSearch"]
@@ -134,5 +135,8 @@ class LongSlopes:
         )
         point = search.incumbent if self.turns else search.state.point
         self.turns += 1
-        state = SearchState(point=point, noise=noise)
-        yield from descend(search.context, state, search.context.policy.gain_share)
+        # few coordinates that explain everything would have shown in 0/1 probes
+        dense = SensingMemory(gradient=Gradient.DENSE)
+        state = SearchState(point=point, noise=noise, memory=dense)
+        # exchanges by slopes are worth a try, but others follow
+        yield from descend(search.context, state, search.context.policy.gain_share, patience=1.0)

@@ -28,7 +28,7 @@ class PerturbSupport:
         lost = _drawn(here, max(1, len(here) // 3), generator)
         near = structure.atoms(state.steepest(context, context.policy.pool * structure.size))
         new = _drawn(near, structure.count(lost), generator)
-        z = structure.without(state.point.z, lost)
+        z = structure.exchanged(state.point.z, lost, new)
         support = np.union1d(structure.active(z), new)
         if not structure.fits(support):  # what is lost or new connects others, or does not connect
             support = _fitting(structure, support, lost, generator)

@@ -20,6 +20,12 @@ __all__ = ["Screening", "screen", "screen_again", "screen_variables"]
 AMPLITUDES = (1.0, 0.1, 3.0, 0.01)
 """Of the random bases, in units, in turn."""
 
+AMPLITUDES_BLIND = (1.0, 3.0, 0.1, 10.0, 0.3, 30.0, 0.01)
+"""The same while no variable is known: on a plateau, most lengths lead nowhere."""
+
+QUIET_MOST = 40
+"""Bases that are tried in vain before the first variable is found."""
+
 FIRST_GROUPS = 8
 """If so many groups all matter, everything does."""
 
@@ -41,7 +47,7 @@ def screen(
     *,
     noise: float,
     found: frozenset[int] = frozenset(),
-    quiet_most: int = 40,
+    quiet_most: int = QUIET_MOST,
 ) -> Steps[Screening]:
     """Screen at random bases until ``quiet_most`` of them, or 4 later, show nothing new."""
     k = context.structure.size
@@ -51,7 +57,9 @@ def screen(
         rest = np.setdiff1d(context.structure.free, np.array(sorted(known), dtype=np.intp))
         if rest.size == 0:
             break
-        base = _base(context, point, unit, rest if trial % 2 == 0 or not known else None, trial)
+        amplitudes = AMPLITUDES if known else AMPLITUDES_BLIND
+        amplitude = amplitudes[trial % len(amplitudes)]
+        base = _base(context, point, unit, rest if trial % 2 == 0 or not known else None, amplitude)
         value = yield from context.value(base)
         if math.isnan(value):
             quiet += 0.5
@@ -88,11 +96,14 @@ class _Group:
 
 
 def _base(
-    context: SearchContext, point: EvaluatedPoint, unit: Vector, moved: Indices | None, trial: int
+    context: SearchContext,
+    point: EvaluatedPoint,
+    unit: Vector,
+    moved: Indices | None,
+    amplitude: float,
 ) -> Vector:
     """Return a random point: uniform in a box, else some units around the incumbent."""
     structure, generator = context.structure, context.generator()
-    amplitude = AMPLITUDES[trial % len(AMPLITUDES)]
     offset = amplitude * unit * generator.uniform(-1, 1, point.z.size)
     z = structure.clip(point.z + offset)
     width = structure.high - structure.low
@@ -173,10 +184,12 @@ def screen_variables(search: Exploration) -> Steps[None]:
 def screen_again(search: Exploration) -> Steps[None]:
     """Screen with other lengths: steps hide small variables until large ones are solved."""
     assert search.found is not None, "screening has found some"  # noqa: S101
-    unit = search.unit * 10 ** search.context.generator().uniform(-2, 1)
+    blind = not search.found
+    powers = (-0.3, 0.3) if blind else (-2, 1)
+    unit = search.unit * 10 ** search.context.generator().uniform(*powers)
     noise = 0.0 if search.state.noise.exact else search.state.noise.sigma
     result = yield from screen(
-        search.context, search.incumbent, unit, noise=noise, found=search.found, quiet_most=8
+        search.context, search.incumbent, unit, noise=noise, found=search.found
     )
     if result.found is not None and len(result.found) > len(search.found):
         search.found = result.found

@@ -1,7 +1,9 @@
 """Swap: exchange the least important coordinates for the steepest ones."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -12,6 +14,9 @@ from szoht.algorithms.auto.state import SearchState
 from szoht.types import Indices
 
 __all__ = ["Swap"]
+
+LOOKED_AT = 4
+"""So many times the pairs that are tried are looked at where not all go together."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,14 @@ class Swap:
         gain = np.array([np.linalg.norm(promise[atom]) for atom in adds])
         drops = [drops[i] for i in np.argsort(cost, kind="stable")]
         adds = [adds[i] for i in np.argsort(-gain, kind="stable")]
-        pairs, at_once = _exchanges(drops, adds, context.policy.swap_pairs), _at_once(context)
+        support, at_once = structure.active(state.point.z), _at_once(context)
+
+        def fits(out: Indices, new: Indices) -> bool:
+            return structure.independent or structure.fits(
+                structure.whole(np.union1d(np.setdiff1d(support, out), new))
+            )
+
+        pairs = _exchanges(drops, adds, context.policy.swap_pairs, fits)
         for first in range(0, len(pairs), at_once):
             some = pairs[first : first + at_once]
             tasks = [self._exchange(context, state, out, new) for out, new in some]
@@ -60,7 +72,7 @@ class Swap:
         self, context: SearchContext, state: SearchState, out: Indices, new: Indices
     ) -> Steps[Solution]:
         structure = context.structure
-        z = structure.without(state.point.z, out)
+        z = structure.exchanged(state.point.z, out, new)
         support = np.union1d(structure.active(z), new)
         if not structure.fits(support):
             return Solution(state.point, state.curvature)
@@ -80,12 +92,16 @@ def _at_once(context: SearchContext) -> int:
 
 
 def _exchanges(
-    drops: list[Indices], adds: list[Indices], n_pairs: int
+    drops: list[Indices],
+    adds: list[Indices],
+    n_pairs: int,
+    fits: Callable[[Indices, Indices], bool],
 ) -> list[tuple[Indices, Indices]]:
     """Return what to exchange for what: a half, a quarter, ... of the support, then pairs."""
     found, count = [], min(len(drops) // 2, len(adds))
     while count > 1:
         found.append((np.concatenate(drops[:count]), np.concatenate(adds[:count])))
         count //= 2
-    pairs = sorted(np.ndindex(len(drops), len(adds)), key=sum)[:n_pairs]
-    return found + [(drops[i], adds[j]) for i, j in pairs]
+    near = sorted(np.ndindex(len(drops), len(adds)), key=sum)[: LOOKED_AT * n_pairs]
+    pairs = ((drops[i], adds[j]) for i, j in near)
+    return found + list(islice((pair for pair in pairs if fits(*pair)), n_pairs))

@@ -19,7 +19,7 @@ from szoht.algorithms.auto.records import (
 from szoht.algorithms.auto.restricted.face import Face
 from szoht.algorithms.auto.restricted.goal import ARMIJO, Goal, Solution
 from szoht.algorithms.auto.restricted.pattern_search import sweep
-from szoht.algorithms.auto.restricted.sqp import minimize_weights
+from szoht.algorithms.auto.restricted.sqp import minimize_by_models
 from szoht.algorithms.auto.sensing.axis_slopes import axis_slopes, slope_points
 from szoht.types import Indices, Mask, Vector
 
@@ -58,9 +58,9 @@ def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
     is reduced to the others. A trial that fails is a trial that went too far.
     """
     structure = context.structure
-    if structure.sums_to_one:
+    if structure.by_models(start.z):
         return (
-            yield from minimize_weights(
+            yield from minimize_by_models(
                 context, start, support, noise, goal, slopes=slopes, curvature=curvature
             )
         )
@@ -77,6 +77,8 @@ def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
     first = float(np.linalg.norm(slopes))
     for step in range(goal.steps):
         direction = _direction(problem, point, slopes, inverse)
+        if not structure.is_within(_moved(problem, point, direction)):
+            return (yield from _by_models(problem, point, goal, slopes=slopes, inverse=inverse))
         slope = float(direction @ slopes)
         judged = inverse is not None and (step > 0 or not goal.patient)
         hopeless = point.value + context.policy.hope * slope > goal.value > -math.inf
@@ -112,7 +114,32 @@ def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
             break
         if np.abs(point.z[support]).max() > MAX_UNITS:
             break
+    hopeless = point.value >= goal.value > -math.inf
+    if structure.gaps and feasible and not hopeless and not structure.contains(point.z):
+        return (yield from _by_models(problem, point, goal, slopes=slopes, inverse=inverse))
     return Solution(point, None if inverse is None else Curvature(support, inverse))
+
+
+def _by_models(
+    problem: _RestrictedProblem,
+    point: EvaluatedPoint,
+    goal: Goal,
+    *,
+    slopes: Vector,
+    inverse: Vector | None,
+) -> Steps[Solution]:
+    """Go on where bounds are not enough: at the border of a convex set, or with small entries."""
+    return (
+        yield from minimize_by_models(
+            problem.context,
+            point,
+            problem.support,
+            problem.noise,
+            goal,
+            slopes=slopes,
+            curvature=None if inverse is None else Curvature(problem.support, inverse),
+        )
+    )
 
 
 def _long_steps(
@@ -286,7 +313,8 @@ def _moved(problem: _RestrictedProblem, point: EvaluatedPoint, step: Vector) -> 
 def _trial(
     problem: _RestrictedProblem, point: EvaluatedPoint, step: Vector
 ) -> Steps[EvaluatedPoint]:
-    z = _moved(problem, point, step)
+    structure, z = problem.context.structure, _moved(problem, point, step)
+    z = z if structure.is_within(z) else structure.clip(z)
     if problem.feasible:
         return (yield from problem.context.point(z))
     return EvaluatedPoint(z, (yield from problem.context.value(z)))

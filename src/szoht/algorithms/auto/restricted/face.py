@@ -46,10 +46,10 @@ class Face(NamedTuple):
         return np.asarray(np.clip(y, structure.low[self.support], structure.high[self.support]))
 
     def embed(self, y: Vector) -> Vector:
-        """Return the point of the whole space."""
+        """Return the point of the whole space, one that may be an answer if the support fits."""
         z = np.zeros(self.context.structure.d)
         z[self.support] = y
-        return self.context.structure.clip(z)
+        return self.context.structure.nearest(z)
 
     def at(self, y: Vector) -> Steps[Local]:
         """Measure f; the point is remembered if it satisfies the constraint."""

@@ -39,6 +39,7 @@ def axis_slopes(
             return np.asarray(gradient[support])
     if steps is None:
         steps = np.full(support.size, noise.axis_step)
+    point = yield from _inside(context, point, float(np.max(steps, initial=0.0)))
     signed = axis_steps(context, point.z, support, steps)
     if not central:
         changes = yield from context.axis_differences(point, support, signed)
@@ -56,6 +57,12 @@ def axis_slopes(
     )
     plain = _quotient(there, signed)
     return np.where((back != 0) & np.isfinite(two_sided), two_sided, plain)
+
+
+def _inside(context: SearchContext, point: EvaluatedPoint, length: float) -> Steps[EvaluatedPoint]:
+    """Return the point, or one beside it from which steps stay inside a convex set."""
+    z = context.structure.inside(point.z, length)
+    return point if z is point.z else EvaluatedPoint(z, (yield from context.value(z)))
 
 
 def slope_points(

@@ -8,6 +8,8 @@ from typing import TypedDict
 import numpy as np
 
 from szoht.algorithms.auto.records import Curvature, NoiseModel
+from szoht.algorithms.auto.restricted.bounded_model import bounded_step
+from szoht.algorithms.auto.structures.convex import ConvexDomain
 from szoht.core.directions import ArrayDirections, Directions
 from szoht.core.random import Key
 from szoht.core.validation import frozen
@@ -33,7 +35,10 @@ SPREAD = 100.0
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Coordinates:
-    """The set {x : ||x||_0 <= k, x_low <= x <= x_high}; one unit is a box width where finite."""
+    """The set {x : ||x||_0 <= k, x_low <= x <= x_high}; one unit is a box width where finite.
+
+    In place of bounds, ``convex`` may be a convex set that x lies in.
+    """
 
     d: int
     size: int
@@ -41,19 +46,25 @@ class Coordinates:
     x_high: Vector | None = None
     unit: Vector | None = None
     has_units: bool = False
+    convex: ConvexDomain | None = None
 
     sums_to_one = False
+    gaps = False
     independent = True
     waves = True
 
     @cached_property
     def low(self) -> Vector:
         """Lower bounds on z."""
+        if self.convex is not None:
+            return self.convex.low
         return self._bound(self.x_low, -np.inf)
 
     @cached_property
     def high(self) -> Vector:
         """Upper bounds on z."""
+        if self.convex is not None:
+            return self.convex.high
         return self._bound(self.x_high, np.inf)
 
     @cached_property
@@ -64,6 +75,8 @@ class Coordinates:
     @cached_property
     def free(self) -> Indices:
         """The coordinates whose bounds differ by more than a few roundings."""
+        if self.convex is not None:
+            return self.convex.free
         if self.x_low is None or self.x_high is None:
             return np.arange(self.d)
         spacing = np.spacing(np.maximum(np.abs(self._finite_low), np.abs(self._finite_high)))
@@ -83,12 +96,16 @@ class Coordinates:
     @cached_property
     def longest_row(self) -> float:
         """The longest differences that fit along rows, both ways from a base."""
+        if self.convex is not None:
+            return 0.4 * self.convex.room / float(np.max(self._one))
         width = (self.high - self.low)[self.free]
         return 0.45 * float(width.min(initial=math.inf))
 
     def to_x(self, z: Vector) -> Vector:
         """Return the user's point, inside the user's bounds whatever rounding does."""
         x = z if self.unit is None else z * self.unit
+        if self.convex is not None:
+            return self.convex.project(x)
         if self.x_low is None or self.x_high is None:
             return x
         return np.asarray(np.clip(x, self.x_low, self.x_high))
@@ -99,7 +116,23 @@ class Coordinates:
 
     def clip(self, z: Vector) -> Vector:
         """Return the nearest point within the bounds."""
+        if self.convex is not None:
+            x = z * self._one
+            projected = self.convex.project(x)
+            return z if projected is x else projected / self._one
         return np.asarray(np.clip(z, self.low, self.high)) if self.bounded else z
+
+    def nearest(self, z: Vector) -> Vector:
+        """Return the nearest point within the bounds: there is nothing else to keep to."""
+        return self.clip(z)
+
+    def inside(self, z: Vector, length: float) -> Vector:
+        """Return the point itself: steps turn around at bounds; one farther inside a convex set."""
+        if self.convex is None:
+            return z
+        x = self.to_x(z)
+        moved = self.convex.inside_axes(x, length * float(np.max(self._one)))
+        return z if moved is x else moved / self._one
 
     def contains(self, z: Vector) -> bool:
         """Tell whether at most k coordinates are not zero; bounds are kept by `to_x`."""
@@ -107,6 +140,10 @@ class Coordinates:
 
     def base(self, z: Vector, length: float) -> Vector:
         """Return the nearest point from which ``length * u`` stays inside for all |u_i| <= 1."""
+        if self.convex is not None:
+            x = self.to_x(z)
+            moved = self.convex.inside_rows(x, length * float(np.max(self._one)))
+            return z if moved is x else moved / self._one
         if not self.bounded:
             return z
         # a little more than the length, since the user's bounds must hold after rounding
@@ -117,6 +154,8 @@ class Coordinates:
     def axes(self, x: Vector, support: Indices, steps: Vector) -> Directions:
         """Return what steps along axes of z add to the user's point ``x``, inside the bounds."""
         offsets = steps if self.unit is None else steps * self.unit[support]
+        if self.convex is not None:
+            return self.convex.axes(x, np.asarray(support, dtype=np.intp), offsets)
         if self.x_low is not None and self.x_high is not None:
             here, low, high = x[support], self.x_low[support], self.x_high[support]
             offsets = np.clip(here + offsets, low, high) - here
@@ -127,7 +166,12 @@ class Coordinates:
         return ArrayDirections(d=self.d, indices=indices, values=offsets[:, np.newaxis])
 
     def line(self, z: Vector, signs: Vector, length: float) -> Vector:
-        """Return the signs, turned inward at bounds, of the coordinates that may change."""
+        """Return the signs, turned inward at bounds, of the coordinates that may change.
+
+        Within a convex set, the way to a point of it.
+        """
+        if self.convex is not None:
+            return self.clip(self.convex.far * signs / self._one) - z
         signs = np.where(z - length < self.low, 1.0, signs)
         signs = np.where(z + length > self.high, -1.0, signs)
         moving = np.zeros(self.d)
@@ -139,8 +183,8 @@ class Coordinates:
         return HadamardRows(key=key, d=self.d, free=free)
 
     def along_rows(self, noise: NoiseModel) -> NoiseModel:
-        """Return what the noise test says: its line is a row of signs."""
-        return noise
+        """Return what the noise test says: its line is a row of signs unless a set is convex."""
+        return noise if self.convex is None else replace(noise, curvature=0.0)
 
     def recover(
         self, measured: Measurements, start: Indices, *, held_out: int, noise: float
@@ -168,6 +212,37 @@ class Coordinates:
         """Return the gradient in the units of z."""
         del z
         return gradient if self.unit is None else gradient * self.unit
+
+    def by_models(self, z: Vector) -> bool:
+        """Tell whether steps need models: bounds are enough to begin with."""
+        del z
+        return False
+
+    def is_within(self, z: Vector) -> bool:
+        """Tell whether a point is in the convex set, if there is one."""
+        return self.convex is None or self.clip(z) is z
+
+    def centering(self, z: Vector) -> Vector | None:
+        """Slopes along axes are the gradient."""
+        del z
+        return None
+
+    def best_step(
+        self, z: Vector, support: Indices, slopes: Vector, hessian: Vector, *, fits: bool
+    ) -> Vector:
+        """Return the step that minimizes a quadratic model within the bounds."""
+        del fits
+        if self.convex is not None:
+            return self.convex.best_step(z, support, slopes, hessian, self._one)
+        low, high = self.low[support] - z[support], self.high[support] - z[support]
+        return bounded_step(slopes, hessian, low, high)
+
+    def best_choice(
+        self, z: Vector, support: Indices, slopes: Vector, hessian: Vector
+    ) -> Vector | None:
+        """There is nothing to choose."""
+        del z, support, slopes, hessian
+        return None
 
     def active(self, z: Vector) -> Indices:
         """Return the coordinates that are not zero."""
@@ -226,6 +301,11 @@ class Coordinates:
         z[coordinates] = 0.0
         return z
 
+    def exchanged(self, z: Vector, out: Indices, new: Indices) -> Vector:
+        """Return the point without some coordinates; new ones begin at zero."""
+        del new
+        return self.without(z, out)
+
     def with_size(self, size: int) -> "Coordinates":
         """Return the same set with another number of non-zeros."""
         return replace(self, size=size)
@@ -240,6 +320,11 @@ class Coordinates:
         if bound is None:
             return frozen(np.full(self.d, default))
         return frozen(bound / (1.0 if self.unit is None else self.unit))
+
+    @property
+    def _one(self) -> Vector:
+        """One unit of each coordinate."""
+        return np.ones(self.d) if self.unit is None else self.unit
 
     @property
     def _finite_low(self) -> Vector:

@@ -136,6 +136,22 @@ class Simplex(GivenSum):
         weights = self.clip(z)
         return np.asarray(self.total * (gradient - float(gradient @ weights)))
 
+    def by_models(self, z: Vector) -> bool:
+        """Weights change at the expense of each other, always."""
+        del z
+        return True
+
+    def centering(self, z: Vector) -> Vector:
+        """Take what is added to one weight from all of them."""
+        return self.clip(z)
+
+    def best_step(
+        self, z: Vector, support: Indices, slopes: Vector, hessian: Vector, *, fits: bool
+    ) -> Vector:
+        """Return the step that minimizes a quadratic model over weights that sum to one."""
+        del fits
+        return best_step(slopes, hessian, z[support])
+
     def promise(self, slopes: Vector) -> Vector:
         """Return the slopes downhill: there is no way back from zero."""
         return np.maximum(-slopes, 0.0)
