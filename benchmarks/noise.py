@@ -1,6 +1,6 @@
 """Functions whose values err: gap (f(x) - f*) / (f(0) - f*) of the true f, by kind of error.
 
-    python benchmarks/noise.py [--smoke] [--seeds 5] [--set dev|held-out|all] [--only text]
+    python benchmarks/noise.py [--smoke] [--seeds 5] [--set dev|held-out|units|all] [--only text]
                                [--solvers auto,rsm]
 
 `rsm` is the yardstick: antithetic sign pairs of length 1 for a quarter of the budget, orthogonal
@@ -430,6 +430,37 @@ def development() -> Iterator[Case]:
     yield Case(name="quadratic outliers -10", make=quad, error=outliers, size=-10.0)
 
 
+def unknown_units() -> Iterator[Case]:
+    """Yield functions without bounds whose variables have other units, of one size or mixed."""
+    functions = (("dense quadratic", dense_quadratic), ("least squares", least_squares))
+    for name, make in functions:
+        for label, size, decades in (("1e4", 1e4, 0), ("1e-4", 1e-4, 0), ("1e+-2", 1.0, 2)):
+            scaled = _rescaled(make, size, decades)
+            for error, kind, share in ((fresh(), "fresh", 0.01), (fresh(), "fresh", 0.1)):
+                full = f"{name}, units {label}, {kind} {share:g}"
+                yield Case(name=full, make=scaled, error=error, size=share, budget=2500)
+            full = f"{name}, units {label}, fixed 1e-4"
+            yield Case(name=full, make=scaled, error=white, size=1e-4, budget=2500)
+
+
+def dense_quadratic(d: int = 100, k: int = 4, seed: int = 0) -> Problem:
+    rng = np.random.default_rng(7700 + seed)
+    target, w = np.zeros(d), rng.uniform(1, 3, d)
+    target[rng.choice(d, k, replace=False)] = rng.choice([-1, 1], k) * rng.uniform(0.5, 2, k)
+    return Problem(f=lambda x: float((w * (x - target) ** 2).sum()), d=d, k=k)
+
+
+def _rescaled(
+    make: Callable[..., Problem], size: float, decades: float
+) -> Callable[[int], Problem]:
+    def rescaled(seed: int) -> Problem:
+        problem = make(d=100, k=4, seed=seed)
+        unit = size * 10.0 ** np.random.default_rng(seed).uniform(-decades, decades, problem.d)
+        return replace(problem, f=lambda x: problem.f(x / unit))
+
+    return rescaled
+
+
 def _fixed_errors(name: str, make: Callable[[int], Problem], goal: float) -> Iterator[Case]:
     sizes = (1e-6, 1e-4, 1e-2)
     for size in sizes:
@@ -578,12 +609,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--smoke", action="store_true", help="one seed, few cases")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--set", choices=("dev", "held-out", "all"), default="all", dest="which")
+    parser.add_argument(
+        "--set", choices=("dev", "held-out", "units", "all"), default="all", dest="which"
+    )
     parser.add_argument("--only", default="", help="cases whose name holds this text")
     parser.add_argument("--solvers", default=",".join(SOLVERS))
     options = parser.parse_args()
     names = options.solvers.split(",")
-    for which, make in (("dev", development), ("held-out", held_out)):
+    for which, make in (("dev", development), ("held-out", held_out), ("units", unknown_units)):
         cases = [case for case in make() if options.only in case.name]
         if options.smoke:
             cases = [replace(case, budget=min(case.budget, 300)) for case in cases[::8]]

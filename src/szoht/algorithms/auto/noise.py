@@ -1,4 +1,4 @@
-"""How far values can be trusted, and the search where they cannot: what the solver calls."""
+"""How far values can be trusted."""
 
 import math
 from dataclasses import replace
@@ -6,11 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
-from szoht.algorithms.auto.location import Location
-from szoht.algorithms.auto.noisy.search import NoisyAnswer, NoisySearch
-from szoht.algorithms.auto.noisy.values import Values
-from szoht.algorithms.auto.records import ROUNDING, EvaluatedPoint, NoiseKind, NoiseModel, Steps
-from szoht.core.algorithm import Ending, Evidence
+from szoht.algorithms.auto.records import ROUNDING, EvaluatedPoint, NoiseModel, Steps
 from szoht.estimators.sensing.noise_test import (
     LINE_STEPS,
     LONG_ROUGH_STEPS,
@@ -23,15 +19,12 @@ from szoht.estimators.sensing.noise_test import (
     rough_at,
     with_longer_table,
 )
-from szoht.types import Indices, Vector
+from szoht.types import Vector
 
-__all__ = ["check_roughness", "estimate_noise", "solve_noisy"]
+__all__ = ["check_roughness", "estimate_noise"]
 
 SHORTEST_ROW = 1e-12
 """Of differences along dense directions: below that there is rounding only."""
-
-MAX_REPEATED_SEARCHES = 3
-"""Searches with other probes after one without a gain, while there are values for another."""
 
 CLEAN = 100.0
 """Neighboring values that err by fewer roundings than this do not err."""
@@ -179,131 +172,3 @@ def _with_steps(context: SearchContext, noise: NoiseModel) -> NoiseModel:
         axis = shortest
         row = axis / math.sqrt(context.structure.d)
     return replace(noise, axis_step=axis, row_step=row)
-
-
-def solve_noisy(
-    context: SearchContext, start: EvaluatedPoint, noise: NoiseModel
-) -> Steps[EvaluatedPoint]:
-    """Minimize f from values that err, from ``start`` to the answer, the last race included.
-
-    Where atoms have several coordinates, single ones tell which atoms matter, for part of the
-    budget; then all coordinates of these are searched.
-    """
-    structure, everything = context.structure, np.arange(context.structure.d)
-    if structure.independent:
-        return (yield from _search_on(context, start, noise, on=everything, k=structure.size))
-    spend, few = context.policy.noise.turn_share * context.left, 2 * structure.size
-    found = yield from _search_on(context, start, noise, on=everything, k=few, spend=spend)
-    endings = {context.outer.ending}
-    pruned = yield from context.point(structure.prune(found.z, None, structure.size))
-    atoms = structure.active(pruned.z)
-    if atoms.size and math.isfinite(pruned.value) and context.left > 1:
-        context.explain(f"the search goes on over all {atoms.size} coordinates of the atoms found.")
-        pruned = yield from _search_on(context, pruned, noise, on=atoms, k=atoms.size)
-        endings.add(context.outer.ending)
-    # other atoms were not compared with these, so that nothing is known to have converged
-    stuck = endings == {Ending.NO_PROGRESS}
-    context.outer.ending = Ending.NO_PROGRESS if stuck else Ending.EXHAUSTED
-    return pruned
-
-
-def _search_on(  # noqa: C901  (small functions that hand values over)
-    context: SearchContext,
-    start: EvaluatedPoint,
-    noise: NoiseModel,
-    *,
-    on: Indices,
-    k: int,
-    spend: float = math.inf,
-) -> Steps[EvaluatedPoint]:
-    """Search over points with at most ``k`` non-zeros, all of them among ``on``.
-
-    Without a known budget the search plans with few values first, and with twice as many each time
-    that it has not settled.
-    """
-    structure = context.structure
-    reach = np.where(np.isfinite(structure.high - structure.low), 0.5, 1.0)[on]
-    planned = math.ceil(context.policy.looks_dense * _look(context))
-    limit, last = context.spent + planned, context.spent + spend
-
-    def left() -> int:
-        known = math.isfinite(context.left)
-        return int(min(context.left if known else limit - context.spent, last - context.spent))
-
-    def embed(points: Vector) -> list[Vector]:
-        full = np.zeros((len(points), structure.d))
-        full[:, on] = points
-        # what may be an answer is measured where it would be one
-        return [structure.nearest(z) for z in full] if structure.gaps else list(full)
-
-    values = Values(
-        ask=lambda points: context.values(embed(points)),
-        left=left,
-        reach=reach,
-        low=structure.low[on] / reach,
-        high=structure.high[on] / reach,
-        price=2 if context.outliers else 1,
-        policy=context.policy,
-    )
-
-    def point(x: Vector, value: float) -> EvaluatedPoint:
-        (z,) = embed((x * reach)[np.newaxis])
-        return EvaluatedPoint(structure.nearest(z), value)
-
-    def report(x: Vector, location: Location) -> None:
-        found = point(x, location.value)
-        if structure.contains(found.z):
-            context.settle(found, location.error)
-
-    first = Location(start.value, noise.sigma / math.sqrt(1 + noise.weight * noise.fresh))
-    x, rng = start.z[on] / reach, context.generator()
-    values.keep(np.flatnonzero(x), x[x != 0], start.value)
-    again = MAX_REPEATED_SEARCHES
-    while True:
-        search = NoisySearch(
-            values=values,
-            k=k,
-            noise=noise,
-            rng=rng,
-            x=x,
-            start=first,
-            explain=context.explain,
-            report=report,
-        )
-        answer = yield from search.run()
-        if (
-            not answer.improved
-            and again
-            and 2 * values.policy.noise.fewest_values < context.left < math.inf
-        ):
-            again -= 1
-            context.explain("the start was not improved: other probes are tried.")
-            continue
-        if answer.settled or not (answer.improved or math.isinf(context.left)):
-            break
-        if math.isfinite(spend):
-            break
-        if math.isfinite(context.left):
-            yield from search.measure_answer(int(context.left))
-        # a run that goes on, because its budget is unknown or was raised, searches on
-        planned *= 2
-        limit = context.spent + planned
-        x, noise = answer.x, replace(answer.noise, slope=0.0)
-    if math.isinf(context.effort) and math.isfinite(context.left):
-        yield from search.measure_answer(int(context.left))
-    context.outer.ending = _ending(answer)
-    context.outer.evidence = Evidence(
-        noise=NoiseKind(answer.noise.kind).value, noise_level=answer.noise.sigma
-    )
-    return point(answer.x, answer.location.value)
-
-
-def _look(context: SearchContext) -> float:
-    k = context.structure.degrees_of_freedom
-    return k * (1 + math.log(max(1.0, context.structure.d / k)))
-
-
-def _ending(answer: NoisyAnswer) -> Ending:
-    if not answer.improved:
-        return Ending.NO_PROGRESS
-    return Ending.CONVERGED if answer.settled else Ending.EXHAUSTED

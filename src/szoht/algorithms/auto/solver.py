@@ -12,7 +12,7 @@ from szoht.algorithms.auto.global_search import search_globally, spend_rest
 from szoht.algorithms.auto.gradients import judge_start, search_by_gradients
 from szoht.algorithms.auto.idle_changes import put_back_idle
 from szoht.algorithms.auto.known import note_elsewhere
-from szoht.algorithms.auto.noise import solve_noisy
+from szoht.algorithms.auto.noisy.solve import solve_noisy
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.samples import part, validated_size

@@ -1,8 +1,7 @@
 """The search under noise: rounds of sense, solve, prune and race; then refine and answer."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count
 
 import numpy as np
@@ -11,18 +10,10 @@ from szoht.algorithms.auto.location import Location
 from szoht.algorithms.auto.noisy.probes import Probes
 from szoht.algorithms.auto.noisy.race import Race
 from szoht.algorithms.auto.noisy.sensing import Sensed, sense
-from szoht.algorithms.auto.noisy.values import Values
-from szoht.algorithms.auto.policy import NoisePolicy
+from szoht.algorithms.auto.noisy.support_solves import SupportSolves
 from szoht.algorithms.auto.records import NoiseModel, Steps
-from szoht.algorithms.auto.restricted.noisy_bfgs import NoisySolve, minimize_with_differences
-from szoht.algorithms.auto.restricted.quadratic_model import (
-    QuadraticModel,
-    eliminate,
-    minimize_model,
-    n_terms,
-)
-from szoht.algorithms.auto.restricted.regression import difference_radius, minimize_by_regression
-from szoht.estimators.sensing.noise_test import pool
+from szoht.algorithms.auto.restricted.quadratic_model import QuadraticModel, n_terms
+from szoht.algorithms.auto.restricted.regression import minimize_by_regression
 from szoht.types import Indices, Vector
 
 __all__ = ["NoisyAnswer", "NoisySearch"]
@@ -30,8 +21,14 @@ __all__ = ["NoisyAnswer", "NoisySearch"]
 MAX_STALLED_ROUNDS = 2
 """Rounds without a gain, each with twice the probes, after which sensing ends."""
 
-BLIND_JITTER = 1e-3
-"""Displacement of repeated values where the curvature is unknown and the error is fixed."""
+SHORT_TOP = 0.1
+"""The longest probes after the first round, where noise is low."""
+
+LONGER = 10.0
+"""Probes are longer by this factor where slopes are not explained and lead nowhere."""
+
+NEGLIGIBLE_SLOPE, STEEP = 0.1, 0.3
+"""Slopes as shares of those at the start: what they may gain is the square of that."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,55 +40,16 @@ class NoisyAnswer:
     noise: NoiseModel
     settled: bool
     improved: bool
+    explained: bool
 
 
 @dataclass(kw_only=True, eq=False)
-class NoisySearch:
-    """Minimize from values that err, over points with at most ``k`` non-zeros.
+class NoisySearch(SupportSolves):
+    """Minimize from values that err, over points with at most ``k`` non-zeros."""
 
-    ``explain`` takes lines for the user, ``report`` each incumbent with what is known of its value.
-    """
-
-    values: Values
-    k: int
-    noise: NoiseModel
-    rng: np.random.Generator
-    x: Vector
-    start: Location
-    explain: Callable[[str], None]
-    report: Callable[[Vector, Location], None]
-    support: Indices = field(init=False)
-    value: float = field(init=False)
-    candidates: list[Vector] = field(init=False)
-    curvature: Vector = field(init=False)
-    radius: float = 0.5
-    jitter: float = BLIND_JITTER
-    low_noise: bool = False
-    budget: int = field(init=False)
+    explained: bool = True
     model: QuadraticModel | None = None
     race: Race | None = None
-
-    def __post_init__(self) -> None:
-        self.support = np.flatnonzero(self.x)
-        self.value = self.start.value
-        self.candidates = [self.x]
-        self.curvature = np.zeros(self.values.d)
-        self.budget = self.values.left()
-
-    @property
-    def policy(self) -> NoisePolicy:
-        """The numbers by which the search decides."""
-        return self.values.policy.noise
-
-    @property
-    def reserve(self) -> int:
-        """Values that are kept for the last race."""
-        return min(max(8, int(self.policy.race_share * self.budget)), self.values.left())
-
-    @property
-    def room(self) -> int:
-        """Values that may be spent before the last race."""
-        return self.values.left() - self.reserve
 
     def run(self) -> Steps[NoisyAnswer]:
         """Search, refine and answer."""
@@ -105,27 +63,34 @@ class NoisySearch:
         A round that gains nothing although there is signal is repeated with more probes.
         """
         probes, length, first_cost, stalled = None, None, 0, 0
+        top, first_slope = SHORT_TOP, 0.0
         for number in count():
             if number and self.room < max(self.policy.fewest_values, 2 * n_terms(self.k)):
                 return
             if probes is None or not np.array_equal(probes.x, self.x):
-                probes = yield from self._new_probes(number)
+                probes = yield from self._new_probes(number, top)
             cap = self._cap(number, first_cost * 2**stalled)
             sensed = yield from sense(probes, cap=cap, length=length)
             self.noise = replace(sensed.noise, slope=0.0)
             first_cost = first_cost or sensed.cost
             self._explain_sensed(sensed)
+            first_slope = first_slope or sensed.slope
+            self.explained = self._is_explained(sensed, first_slope)
             if number and not self._is_promising(sensed):
                 self.explain("no coordinate outside the support is significant.")
                 return
             wide = np.union1d(self.support, self._select(sensed, first=number == 0))
             if not wide.size:
                 return  # nothing stands out of the noise
-            gained = yield from self._solve(wide, sensed, first=number == 0)
-            length = self.policy.stretch * sensed.length
-            if not self.low_noise:
-                length = _long_only(sensed.length)
+            gained = yield from self.solve(wide, sensed, first=number == 0)
+            length = self._next_length(sensed.length)
             stalled = 0 if gained else stalled + 1
+            nowhere = sensed.slope > STEEP * first_slope and not self.explained
+            if stalled and nowhere and sensed.length < 1:
+                # slopes that hold over short distances only, as those of medians, are no guide
+                probes, length = None, min(1.0, LONGER * sensed.length)
+                top = max(top, length)
+                continue
             nothing_new = sensed.sure or wide.size == self.support.size
             if stalled >= MAX_STALLED_ROUNDS or (stalled and nothing_new):
                 return
@@ -135,16 +100,13 @@ class NoisySearch:
         share = int(self.policy.turn_share * self.room)
         return share if number == 0 else max(20, min(share, 2 * first_cost))
 
-    def _solve(self, wide: Indices, sensed: Sensed, *, first: bool) -> Steps[bool]:
-        """Minimize over ``wide`` and prune to k; tell whether that gained anything."""
-        if first:
-            self.low_noise = sensed.low_noise(self.policy)
-            self.radius = max(min(2 * sensed.length, 1.0), self.policy.short_probe)
-        if not self.low_noise:
-            return (yield from self._solve_regression(wide, first=first))
-        return (yield from self._solve_smooth(wide, sensed.length, first=first, sure=sensed.sure))
+    def _next_length(self, length: float) -> float | None:
+        """Return a length to begin the next round with, None if it is to be found again."""
+        if self.low_noise:
+            return self.policy.stretch * length
+        return length if 2 * length >= 1 else None  # short ones are known to show nothing
 
-    def _new_probes(self, number: int) -> Steps[Probes]:
+    def _new_probes(self, number: int, top: float) -> Steps[Probes]:
         value = self.value
         if number and self.values.affordable(1):
             on = self.support
@@ -157,7 +119,7 @@ class NoisySearch:
             noise=self.noise,
             k=self.k,
             rng=self.rng,
-            top=0.1 if number and self.low_noise else 1.0,
+            top=top if number and self.low_noise else 1.0,
             checked=number > 0,
         )
 
@@ -178,6 +140,11 @@ class NoisySearch:
         found = sensed.recovery
         return 2 * found.signal >= 1 or (found.size > 0 and found.t > self.policy.standard_errors)
 
+    def _is_explained(self, sensed: Sensed, first_slope: float) -> bool:
+        """Tell whether few coordinates or noise explain the slopes, or there are next to none."""
+        known = sensed.sure or sensed.recovery.signal < self.policy.clear
+        return known or sensed.slope < NEGLIGIBLE_SLOPE * first_slope
+
     def _explain_sensed(self, sensed: Sensed) -> None:
         found = sensed.recovery
         self.explain(
@@ -185,120 +152,6 @@ class NoisySearch:
             f"{found.size} coordinates predict {max(found.r2, 0.0):.0%} of their variance "
             f"({found.signal:.0%} is not noise){'' if sensed.sure else ', not sure'}."
         )
-
-    # low noise: quasi-Newton on central differences
-
-    def _solve_smooth(
-        self, wide: Indices, length: float, *, first: bool, sure: bool
-    ) -> Steps[bool]:
-        spend = self.room
-        if wide.size > self.k and not sure:
-            spend = max(int(2 * self.policy.turn_share * self.room), min(self.room, 12 * wide.size))
-        solved = yield from self._bfgs(self.x[wide], self.value, wide, length, spend)
-        support, z = wide, solved.z
-        if wide.size > self.k:
-            keep, entries = _drop(solved, self.k)
-            support = wide[keep]
-            z = np.clip(entries, self.values.low[support], self.values.high[support])
-            value = float((yield from self.values.sparse_at(z[np.newaxis], support))[0])
-            solved = yield from self._bfgs(z, value, support, length, spend)
-            z = solved.z
-        x = np.zeros(self.values.d)
-        x[support] = z
-        if not solved.value < self.value - 3 * self.noise.sigma:
-            if first:
-                self.explain("quasi-Newton gained nothing: regression on longer steps.")
-                self.low_noise = False
-                return (yield from self._solve_regression(wide, first=True))
-            self.explain("another round of sensing and quasi-Newton gained nothing.")
-            return False
-        self.radius = difference_radius(self.noise.sigma, solved.curvature)
-        self.jitter = self.radius / 60
-        self.candidates.append(x)
-        if solved.value < self.value or first:
-            self._move(x, Location(solved.value, self.noise.sigma))
-        self.explain(
-            f"quasi-Newton on {wide.size} coordinates, then {support.size}: f = {solved.value:.6g}."
-        )
-        return True
-
-    def _bfgs(
-        self, z: Vector, value: float, support: Indices, length: float, spend: int
-    ) -> Steps[NoisySolve]:
-        solved = yield from minimize_with_differences(
-            self.values,
-            z,
-            value,
-            support,
-            sigma=self.noise.sigma,
-            length=min(4 * length, 8 * self.policy.short_probe),
-            patience=min(spend, self.room),
-            curvature=self.curvature[support],
-        )
-        self.curvature[support] = solved.curvature
-        return solved
-
-    # high noise: regression
-
-    def _solve_regression(self, wide: Indices, *, first: bool) -> Steps[bool]:
-        entries, support, model_value = yield from self._regress_and_prune(wide, first=first)
-        if entries is None:
-            return True
-        x = np.zeros(self.values.d)
-        x[support] = entries
-        same = np.array_equal(support, self.support)
-        self.explain(f"regression on {wide.size} coordinates, {support.size} kept.")
-        if not first and not same:
-            if wide.size > self.k:
-                spend = min(int(2 * self.policy.race_share * self.room), 4 * n_terms(self.k))
-                solved = yield from minimize_by_regression(
-                    self.values,
-                    entries,
-                    support,
-                    noise=self.noise,
-                    radius=self.radius,
-                    spend=spend,
-                    rng=self.rng,
-                )
-                x[support] = solved.z
-            total = max(16, int(0.5 * self.policy.race_share * self.budget))
-            total = min(self.policy.fewest_values, total, max(self.room, 0))
-            race = self._new_race()
-            winner = yield from race.run([self.x, x], total)
-            if not np.array_equal(winner, x):
-                self.explain("the old support wins a race against the new one.")
-                return False
-            self.explain("the new support wins a race against the old one.")
-        self.candidates.append(x)
-        self._move(x, Location(model_value, self.noise.sigma))
-        return first or not same
-
-    def _regress_and_prune(
-        self, wide: Indices, *, first: bool
-    ) -> Steps[tuple[Vector | None, Indices, float]]:
-        solved = yield from minimize_by_regression(
-            self.values,
-            self.x[wide],
-            wide,
-            noise=self.noise,
-            radius=self.radius,
-            spend=int(self.policy.turn_share * self.room),
-            rng=self.rng,
-        )
-        model, self.radius, self.noise = solved.model, solved.region.radius, solved.noise
-        if model is None:
-            return None, wide, math.nan
-        ratio = model.residual / max(self.noise.sigma, 1e-300)
-        if model.freedom > self.policy.fewest_rows and max(ratio, 1 / ratio) < self.policy.grown:
-            self.noise = pool(self.noise, model.residual, model.freedom)
-        favored = None if first else np.isin(wide, self.support)
-        keep = eliminate(model, min(self.k, wide.size), favored)
-        zero = ~np.isin(np.arange(wide.size), keep)
-        low, high = self.values.low[wide], self.values.high[wide]
-        best, _, _ = minimize_model(model, low, high, radii=1.5, zero=zero)
-        return best[keep], wide[keep], model(best)
-
-    # the end
 
     def _refine(self) -> Steps[bool]:
         """Spend what is left on regressions on the support."""
@@ -320,25 +173,30 @@ class NoisySearch:
         self.candidates.append(x)
         self.noise, self.model = solved.noise, solved.model
         value = solved.model(solved.z) if solved.model is not None else self.value
-        self._move(x, Location(value, self.noise.sigma))
+        self.move(x, Location(value, self.noise.sigma))
         return solved.settled
 
     def _answer(self, *, settled: bool) -> Steps[NoisyAnswer]:
-        race = self.race = self._new_race()
+        race = self.race = self.new_race()
         winner = yield from race.run(self.candidates[-3:], self.reserve)
         location = self._location(race, winner)
         improved = location.value + 2 * location.error < self.start.value - 2 * self.start.error
-        self._move(winner, location)
+        self.move(winner, location)
         self.explain(f"last race: f = {location.value:.6g} +- {location.error:.1g} at the answer.")
         return NoisyAnswer(
-            x=winner, location=location, noise=self.noise, settled=settled, improved=improved
+            x=winner,
+            location=location,
+            noise=self.noise,
+            settled=settled,
+            improved=improved,
+            explained=self.explained,
         )
 
     def measure_answer(self, count: int) -> Steps[None]:
         """Spend values that nothing else fits on the value of the answer."""
         if self.race is not None and self.values.affordable(count):
             yield from self.race.measure([self.x], self.values.affordable(count))
-            self._move(self.x, self._location(self.race, self.x))
+            self.move(self.x, self._location(self.race, self.x))
 
     def _location(self, race: Race, x: Vector) -> Location:
         """Return the value at the answer.
@@ -353,32 +211,3 @@ class NoisySearch:
         value = model(x[self.support])
         error = max(raced.error, model.constant_error, 0.5 * abs(value - raced.value))
         return Location(0.5 * (value + raced.value), error)
-
-    def _new_race(self) -> Race:
-        return Race(
-            values=self.values, rng=self.rng, jitter=0.0 if self.noise.fresh else self.jitter
-        )
-
-    def _move(self, x: Vector, location: Location) -> None:
-        self.x, self.support, self.value = x, np.flatnonzero(x), location.value
-        self.report(x, location)
-
-
-def _long_only(length: float) -> float | None:
-    """Return a length to begin the next round with, if short ones are known to show nothing."""
-    return length if 2 * length >= 1 else None
-
-
-def _drop(solved: NoisySolve, size: int) -> tuple[Indices, Vector]:
-    """Eliminate backward by z_i^2 / (2 B_ii), B the inverse Hessian; the others move along."""
-    z = solved.z
-    inverse = np.eye(z.size) if solved.inverse is None else solved.inverse.copy()
-    keep = np.arange(z.size)
-    while keep.size > size:
-        j = int(np.argmin(z**2 / (2 * np.maximum(np.diag(inverse), 1e-300))))
-        column = inverse[:, j] / inverse[j, j]
-        rest = np.arange(keep.size) != j
-        z = (z - column * z[j])[rest]
-        inverse = (inverse - np.outer(column, inverse[j]))[np.ix_(rest, rest)]
-        keep = keep[rest]
-    return keep, z

@@ -30,6 +30,7 @@ class Sensed:
     length: float
     noise: NoiseModel
     cost: int
+    slope: float
 
     def low_noise(self, policy: NoisePolicy) -> bool:
         """Tell whether short differences show the signal clearly; longer ones very clearly."""
@@ -58,19 +59,26 @@ def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sen
             probes
         )
         if (sure and spent > 0) or spent >= cap or broke or dense or found.rows < fewest:
-            return Sensed(
-                recovery=found, sure=sure, length=probes.length, noise=probes.noise, cost=spent
-            )
+            return _sensed(probes, found, spent, sure=sure)
         if is_new and _is_axis_scan_due(probes, found, spent):
             found = yield from _scan_axes(probes)
             spent = start - probes.values.left()
-            return Sensed(
-                recovery=found, sure=False, length=probes.length, noise=probes.noise, cost=spent
-            )
+            return _sensed(probes, found, spent, sure=False)
         if not probes.checked:
             yield from check_noise(probes)
         elif not (yield from adapting.adapt(probes, found, spent)):
             yield from probes.more(max(4, min(spent // 2, cap - spent)))
+
+
+def _sensed(probes: Probes, found: CrossValidatedRecovery, cost: int, *, sure: bool) -> Sensed:
+    return Sensed(
+        recovery=found,
+        sure=sure,
+        length=probes.length,
+        noise=probes.noise,
+        cost=cost,
+        slope=math.sqrt(max(0.0, found.signal)) * robust_rms(probes.y / probes.lengths),
+    )
 
 
 def _is_axis_scan_due(probes: Probes, found: CrossValidatedRecovery, spent: int) -> bool:

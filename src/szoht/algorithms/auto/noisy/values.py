@@ -1,7 +1,7 @@
 """Values for the noisy regime: asked in bulk, and kept for later fits."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -55,6 +55,18 @@ class Values:
     def clip(self, x: Vector) -> Vector:
         """Return the nearest point within the bounds."""
         return np.clip(x, self.low, self.high)
+
+    def rescaled(self, scale: Vector) -> "Values":
+        """Return these values in units that are larger by ``scale``."""
+        return replace(
+            self,
+            reach=self.reach * scale,
+            low=self.low / scale,
+            high=self.high / scale,
+            entries=[
+                entries / scale[on] for on, entries in zip(self.supports, self.entries, strict=True)
+            ],
+        )
 
     def at(self, points: Vector) -> Steps[Vector]:
         """Ask for values at a stack of points."""

@@ -1,0 +1,250 @@
+"""Units that are not given, seen through noise: lengths over which f curves beyond its error.
+
+The even part of f along u, (f(x + h u) + f(x - h u)) / 2 - f(x), says over which lengths f curves,
+whatever its slopes are: a coordinate that happens to lie at its best value has no slope.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from szoht.algorithms.auto.noisy.values import Values
+from szoht.algorithms.auto.records import NoiseModel, Steps
+from szoht.types import Indices, Vector
+
+__all__ = ["AxisUnits", "EvenParts", "check_axis_units", "common_unit", "find_axis_units"]
+
+DECADE = 10.0
+"""Lengths along all coordinates are tried by this factor."""
+
+AXIS_FACTOR = 30.0
+"""Lengths along single coordinates are tried by this factor."""
+
+LONGEST_TRIED = 1e9
+"""Lengths between this and its inverse are tried."""
+
+USUAL_UNITS = 0.03, 30.0
+"""A unit between these is left as it is: the length of probes adapts to that."""
+
+CLEAR = 20.0
+"""Changes over one unit that are larger than this many errors stand out."""
+
+EMPTY_LENGTHS = 3
+"""Longer lengths are not tried after this many over which no coordinate shows."""
+
+SPLIT = 4
+"""A group of coordinates that shows is split into this many."""
+
+FIRST_ROW = 0.1
+"""Length of the first probes of a search, in units."""
+
+MIXED = 10.0
+"""Units that differ by more than this factor are equalized."""
+
+SAMPLE = 16
+"""Coordinates that tell whether units differ where all of them matter."""
+
+
+@dataclass(kw_only=True, eq=False)
+class EvenParts:
+    """Measures even and odd parts of f around a point, along signs on groups of coordinates."""
+
+    values: Values
+    x: Vector
+    value: float
+    noise: NoiseModel
+    rng: np.random.Generator
+
+    @property
+    def visible(self) -> float:
+        """Even parts above this are no noise."""
+        return self.values.policy.noise.standard_errors_sure * self.noise.sigma
+
+    def along(self, groups: list[Indices], length: float | Vector) -> Steps[tuple[Vector, Vector]]:
+        """Return the even and odd parts over a length; infinite and zero where f is undefined."""
+        steps = np.zeros((len(groups), self.values.d))
+        for row, group in zip(steps, groups, strict=True):
+            row[group] = self.rng.choice(np.array([-1.0, 1.0]), group.size)
+        steps *= np.reshape(length, (-1, 1))
+        found = yield from self.values.at(np.concatenate([self.x + steps, self.x - steps]))
+        above, below = np.split(found, 2)
+        failed = ~(np.isfinite(above) & np.isfinite(below))
+        above, below = np.where(failed, 0.0, above), np.where(failed, 0.0, below)
+        even = np.where(failed, math.inf, (above + below) / 2 - self.value)
+        return even, (above - below) / 2
+
+
+def common_unit(parts: EvenParts) -> Steps[tuple[float, bool]]:
+    """Return one unit for all coordinates, and whether slopes stand out over it.
+
+    It is one if f changes and curves between the usual lengths, which takes two values to see.
+    """
+    everything, length = [np.arange(parts.values.d)], 1.0
+
+    def measured() -> Steps[tuple[float, float]]:
+        even, odd = yield from parts.along(everything, length)
+        return float(even[0]), abs(float(odd[0]))
+
+    def may_try() -> bool:
+        return parts.values.affordable(4) > 1 and 1 / LONGEST_TRIED < length < LONGEST_TRIED
+
+    even, odd = yield from measured()
+    while max(abs(even), odd) <= parts.visible and may_try():
+        length *= DECADE
+        even, odd = yield from measured()
+    clear = odd > CLEAR * parts.noise.sigma
+    if length > 1:
+        return (length if USUAL_UNITS[1] < length < LONGEST_TRIED else 1.0), clear
+    while even > DECADE * max(odd, parts.visible) and may_try():
+        before = even, odd
+        length /= DECADE
+        even, odd = yield from measured()
+        if abs(even) <= parts.visible:  # too short to show: the one before did
+            length, (even, odd) = DECADE * length, before
+            break
+    if not 0 < even < math.inf:
+        return 1.0, clear
+    # each of d coordinates has its share of the curvature; slopes add up at random
+    share = max(odd, parts.noise.sigma) / (2 * even) * math.sqrt(parts.values.d)
+    unit = length * share
+    usual = length == 1 or USUAL_UNITS[0] <= unit <= USUAL_UNITS[1]
+    return (1.0 if usual else unit), odd > CLEAR * parts.noise.sigma
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeenAxis:
+    """The even and odd part along an axis, and the length over which they show."""
+
+    axis: int
+    even: float
+    odd: float
+    length: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AxisUnits:
+    """A unit for each coordinate, from those along which f is ``seen`` to curve.
+
+    ``spread`` is how much these differ, ``share`` how many they are of all that were looked at.
+    """
+
+    units: Vector
+    spread: float
+    share: float
+    seen: list[SeenAxis]
+    complete: bool
+
+
+def find_axis_units(
+    parts: EvenParts, on: Indices, *, spend: int, known: Sequence[SeenAxis] = ()
+) -> Steps[AxisUnits]:
+    """Look for the length over which f curves along each axis of ``on``, by group tests.
+
+    From short lengths to long ones: a group of coordinates whose signs show no even part has none
+    that matters over that length; one that does is split. No coordinate is moved farther than one
+    unit or `AXIS_FACTOR` times the length over which it shows.
+    """
+    values, seen = parts.values, list(known)
+    last, pending, length = values.left() - spend, on, 1.0
+    while length * LONGEST_TRIED > 1 and values.left() - 2 > last:
+        even, _ = yield from parts.along([pending], length)
+        if abs(even[0]) <= parts.visible:
+            break
+        length /= AXIS_FACTOR
+    empty = 0
+    while pending.size and empty < EMPTY_LENGTHS and length < LONGEST_TRIED:
+        length *= AXIS_FACTOR
+        shown = yield from _find_visible(parts, pending, length, last)
+        if shown is None:
+            return _units(parts, seen, pending, untried=length)
+        seen += shown
+        pending = np.setdiff1d(pending, [each.axis for each in shown])
+        empty = 0 if shown else empty + 1
+    return _units(parts, seen, pending)
+
+
+def check_axis_units(parts: EvenParts, support: Indices, *, spend: int) -> Steps[AxisUnits]:
+    """Look for units that differ along some axes first; along all if they do, or if few matter."""
+    everything, values = np.arange(parts.values.d), parts.values
+    chosen = parts.rng.choice(everything.size, min(SAMPLE, everything.size), replace=False)
+    sample = np.union1d(support, chosen)
+    found = yield from find_axis_units(parts, sample, spend=spend)
+    alike = found.complete and 2 * found.share >= 1 and found.spread <= MIXED
+    if alike or sample.size == everything.size:
+        return found
+    rest = np.setdiff1d(everything, sample)
+    spend = values.left() // 2 if found.spread > MIXED else min(spend, values.left())
+    return (yield from find_axis_units(parts, rest, spend=spend, known=found.seen))
+
+
+def _find_visible(
+    parts: EvenParts, pending: Indices, length: float, last: int
+) -> Steps[list[SeenAxis] | None]:
+    """Find the coordinates that show over a length; None if values do not suffice for that."""
+    groups, found = [pending], list[SeenAxis]()
+    while groups:
+        if parts.values.left() - 2 * len(groups) * parts.values.price < last:
+            return None
+        even, odd = yield from parts.along(groups, length)
+        shows = np.flatnonzero(np.abs(even) > parts.visible)
+        found += [
+            SeenAxis(axis=int(groups[i][0]), even=float(even[i]), odd=float(odd[i]), length=length)
+            for i in shows
+            if groups[i].size == 1
+        ]
+        groups = [
+            part
+            for i in shows
+            if groups[i].size > 1
+            for part in np.array_split(groups[i], min(SPLIT, groups[i].size))
+        ]
+    return (yield from _confirm(parts, found)) if found else found
+
+
+def _confirm(parts: EvenParts, found: list[SeenAxis]) -> Steps[list[SeenAxis]]:
+    """Measure along single axes once more.
+
+    What barely shows may be an outlier. What shows clearly may do so over a shorter length, which
+    is nearer to the unit of the axis.
+    """
+    clearly = np.abs([each.even for each in found]) > DECADE * parts.visible
+    lengths = np.where(clearly, 1 / 3, 1.0) * found[0].length
+    even, odd = yield from parts.along([np.array([each.axis]) for each in found], lengths)
+    confirmed = []
+    for i, each in enumerate(found):
+        new = replace(each, even=float(even[i]), odd=float(odd[i]), length=float(lengths[i]))
+        if clearly[i]:
+            confirmed.append(new if abs(new.even) > parts.visible else each)
+        elif abs(new.even + each.even) > 1.5 * parts.visible:
+            confirmed.append(replace(new, even=(new.even + each.even) / 2))
+    return confirmed
+
+
+def _units(
+    parts: EvenParts, seen: list[SeenAxis], unseen: Indices, untried: float | None = None
+) -> AxisUnits:
+    """Return the lengths over which each coordinate curves by what the best of them may gain.
+
+    They are shorter where many curve: a step of `FIRST_ROW` along all must not lead too far.
+    Those along which f does not curve get a unit of the others, or the length not tried for them.
+    """
+    units, complete = np.ones(parts.values.d), untried is None
+    if not seen:
+        return AxisUnits(units=units, spread=1.0, share=0.0, seen=[], complete=complete)
+    even = np.minimum(np.abs([each.even for each in seen]), 100 * DECADE * parts.visible)
+    odd = np.array([each.odd for each in seen])
+    # along one axis a parabola with slope g and curvature c gains g^2 / 2 c
+    gain = max(parts.visible, float((odd**2 / (4 * even)).max()))
+    found = np.array([each.length for each in seen]) * np.sqrt(gain / even)
+    found *= min(1.0, 0.3 / (FIRST_ROW * math.sqrt(len(seen))))
+    units[:] = float(np.median(found)) if untried is None else untried
+    units[[each.axis for each in seen]] = found
+    return AxisUnits(
+        units=units,
+        spread=float(found.max() / found.min()),
+        share=len(seen) / (len(seen) + unseen.size),
+        seen=seen,
+        complete=complete,
+    )
