@@ -36,16 +36,20 @@ def test_a_benchmark_runs(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("command", "shown"),
     [
-        ("ablation", "| axis_step | 1e-06 |"),
-        ("wide_plans", "ceiling"),
-        ("known", "quadratic, d = 50"),
-        ("scales", "log-cosh     plain box"),
+        ("ablation.py", "| axis_step | 1e-06 |"),
+        ("wide_plans.py", "ceiling"),
+        ("known.py", "quadratic, d = 50"),
+        ("scales.py", "log-cosh     plain box"),
+        ("control.py --only pendulum", "| pendulum (56) |"),
+        ("finite_sums.py", "0-1 error"),
+        ("gradients.py", "poisson"),
+        ("noise.py", "units: gap"),
     ],
 )
-def test_what_weighs_the_default_solver_runs(name, shown, tmp_path):
-    assert shown in run(tmp_path, f"{name}.py").stdout
+def test_what_weighs_the_default_solver_runs(command, shown, tmp_path):
+    assert shown in run(tmp_path, *command.split()).stdout
 
 
 def test_every_peer_that_is_installed_runs(tmp_path):
