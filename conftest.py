@@ -1,6 +1,7 @@
 """Everything shown in docstrings and documents is executed by the tests."""
 
 import os
+import signal
 
 import pytest
 from sybil import Sybil
@@ -12,6 +13,8 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 # the tests start processes by the hundred, and to compile the package takes as long as to import it
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# a shell ignores Ctrl-C for jobs in the background, and so would every process that tests start
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _documents = Sybil(parsers=[PythonCodeBlockParser(), SkipParser()], patterns=["*.md"])
 _docstrings = Sybil(

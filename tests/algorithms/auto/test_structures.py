@@ -121,8 +121,7 @@ def functions(d):
     }
 
 
-@pytest.mark.parametrize("total", [1.0, 7.0])
-@pytest.mark.parametrize(("d", "k"), [(1, 1), (6, 1), (6, 6), (50, 4)])
+@pytest.mark.parametrize(("d", "k", "total"), [(1, 1, 7.0), (6, 1, 1.0), (6, 6, 7.0), (50, 4, 1.0)])
 @pytest.mark.parametrize("name", functions(2))
 def test_no_point_is_off_the_simplex(name, d, k, total):
     fun = functions(d)[name]
