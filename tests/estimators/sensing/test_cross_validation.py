@@ -1,5 +1,7 @@
 """Matching pursuit and its cross-validation, against naive transcriptions."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -34,22 +36,59 @@ def problem(seed, m=60, d=40, noise=0.3):
 @pytest.mark.parametrize("seed", range(5))
 def test_pursuit_selects_what_a_naive_one_does(seed):
     rows, y, _ = problem(seed)
-    order, basis, factor = pursue(rows, y, 6)
-    assert order.tolist() == naive_pursuit(rows, y, 6)
-    np.testing.assert_allclose(basis @ factor, rows[:, order], atol=1e-12)
-    np.testing.assert_allclose(basis.T @ basis, np.eye(6), atol=1e-12)
+    *_, last = levels = pursue(rows, y, 6)
+    order = list(last.order)
+    assert order == naive_pursuit(rows, y, 6)
+    assert [list(one.order) for one in levels] == [order[:size] for size in range(7)]
+    np.testing.assert_allclose(last.basis @ last.factor, rows[:, order], atol=1e-12)
+    np.testing.assert_allclose(last.basis.T @ last.basis, np.eye(6), atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_each_of_several_choices_is_that_of_least_squares(seed):
+    rows, y, _ = problem(seed, m=14)
+    narrow, wide = pursue(rows, y, 4), pursue(rows, y, 4, width=5)
+    for one, other in zip(narrow, wide, strict=True):
+        on = list(other.order)
+        c = np.linalg.lstsq(rows[:, on], y, rcond=None)[0]
+        np.testing.assert_allclose(other.solve(y), c, atol=1e-9)
+        np.testing.assert_allclose(other.residual, y - rows[:, on] @ c, atol=1e-9)
+        assert other.residual @ other.residual <= one.residual @ one.residual * (1 + 1e-12)
+
+
+def test_all_pairs_are_tried_if_all_are_followed():
+    rows, y, _ = problem(3, m=12, d=9)
+    squares = {
+        pair: np.linalg.lstsq(rows[:, pair], y, rcond=None)[1][0]
+        for pair in combinations(range(9), 2)
+    }
+    # fits below half of the largest are not followed
+    assert tuple(sorted(pursue(rows, y, 2, width=9)[2].order)) == min(squares, key=squares.get)
+
+
+def test_few_rows_are_enough_with_little_noise():
+    found = 0
+    for seed in range(20):
+        rows, y, slopes = problem(seed, m=16, noise=0.01)
+        found += set(np.flatnonzero(slopes)) <= set(pursue(rows, y, 4, width=6)[4].order)
+        recovery = recover_noisy(rows, y, 8, variance=1e-4)
+        assert recovery.order.size == np.unique(recovery.order).size
+    alone = sum(
+        set(np.flatnonzero(slopes)) <= set(pursue(rows, y, 4)[4].order)
+        for rows, y, slopes in (problem(seed, m=16, noise=0.01) for seed in range(20))
+    )
+    assert found >= 15 > alone
 
 
 def test_pursuit_ends_where_columns_repeat():
     rows = np.ones((10, 3))
-    order, _, _ = pursue(rows, np.arange(10.0), 3)
-    assert order.size == 1
+    assert len(pursue(rows, np.arange(10.0), 3)) == 2
 
 
 def test_a_fixed_coordinate_is_never_selected():
     rows, y, _ = problem(0)
     rows[:, 7] = 0.0
-    assert 7 not in pursue(rows, y, 20)[0]
+    assert 7 not in pursue(rows, y, 20)[-1].order
 
 
 @pytest.mark.parametrize("seed", range(3))

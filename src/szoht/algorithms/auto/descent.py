@@ -79,7 +79,8 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
             if before.gains(state.point):
                 # one that gains little has the last turn next time
                 gain = before.point.value - state.point.value
-                much = gain > context.policy.gain_share_coarse * abs(before.point.value)
+                so_far = context.first_value - before.point.value
+                much = gain > context.policy.gain_share_coarse * so_far
                 favorite = i if much else (i + 1) % len(moves)
                 break
         better = better_elsewhere(context, state.point)

@@ -27,6 +27,9 @@ SHORT_TOP = 0.1
 LONGER = 10.0
 """Probes are longer by this factor where slopes are not explained and lead nowhere."""
 
+RADII = 2.0
+"""Distance from the center of a regression within which it is asked for values, in radii."""
+
 NEGLIGIBLE_SLOPE, STEEP = 0.1, 0.3
 """Slopes as shares of those at the start: what they may gain is the square of that."""
 
@@ -208,6 +211,9 @@ class NoisySearch(SupportSolves):
         model = self.model
         if self.noise.fresh or model is None or not np.array_equal(np.flatnonzero(x), self.support):
             return raced
+        (z,) = model.region.to_z(x[np.newaxis, self.support])
+        if np.linalg.norm(z) > RADII:
+            return raced  # far outside, a quadratic may have any value
         value = model(x[self.support])
         error = max(raced.error, model.constant_error, 0.5 * abs(value - raced.value))
         return Location(0.5 * (value + raced.value), error)

@@ -47,9 +47,7 @@ def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sen
     adapting = _Adapting(grow=is_new and probes.values.unbounded, shorten=is_new, stretch=is_new)
     policy = probes.values.policy.noise
     fewest = policy.fewest_rows
-    yield from probes.more(max(4, _first_rows(probes) - probes.y.size))
-    if probes.n_directions < fewest:  # few coordinates, or many failures
-        yield from probes.more(2 * (fewest - probes.n_directions))
+    yield from _probe_first(probes)
     while True:
         found, sure = _analyze(probes)
         spent = start - probes.values.left()
@@ -68,6 +66,20 @@ def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sen
             yield from check_noise(probes)
         elif not (yield from adapting.adapt(probes, found, spent)):
             yield from probes.more(max(4, min(spent // 2, cap - spent)))
+
+
+def _probe_first(probes: Probes) -> Steps[None]:
+    """Measure the rows of the first analysis: fewer if noise is low and they say everything."""
+    policy = probes.values.policy.noise
+    fewest, little = policy.fewest_rows, (1 - policy.clear) ** 2
+    half = max(4, _first_rows(probes) - probes.y.size) // 2
+    for count in (half, half // 2, half - half // 2):
+        yield from probes.more(count)
+        found, sure = _analyze(probes)
+        if sure and 1 - found.signal < little:
+            return
+    if probes.n_directions < fewest:  # few coordinates, or many failures
+        yield from probes.more(2 * (fewest - probes.n_directions))
 
 
 def _sensed(probes: Probes, found: CrossValidatedRecovery, cost: int, *, sure: bool) -> Sensed:

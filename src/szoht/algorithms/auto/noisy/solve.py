@@ -221,6 +221,7 @@ class _Searches:
         """Look for units that differ, around an answer; take them and tell so if they do."""
         self.units_known, few = True, 8 * SAMPLE
         if self.values.left() < few:
+            self.units_missing = True
             return False
         spend = min(self.values.left(), max(self.context.spent, few))
         parts = self._parts(answer.x, answer.location.value)
@@ -280,6 +281,8 @@ class _Searches:
         return [structure.nearest(z) for z in full] if structure.gaps else list(full)
 
     def _report(self, x: Vector, location: Location) -> None:
+        if self.before is not None and location.value > self.before[0].value:
+            return  # the answer in other units stays that of the run, wherever it ends
         found = self.point(x, location.value)
         if self.context.structure.contains(found.z):
             self.context.settle(found, location.error)

@@ -77,15 +77,13 @@ class SupportSolves:
             self.radius = max(min(2 * sensed.length, 1.0), self.policy.short_probe)
         if not self.low_noise:
             return (yield from self._solve_regression(wide, first=first))
-        return (yield from self._solve_smooth(wide, sensed.length, first=first, sure=sensed.sure))
+        return (yield from self._solve_smooth(wide, sensed, first=first))
 
     # low noise: quasi-Newton on central differences
 
-    def _solve_smooth(
-        self, wide: Indices, length: float, *, first: bool, sure: bool
-    ) -> Steps[bool]:
-        spend = self.room
-        if wide.size > self.k and not sure:
+    def _solve_smooth(self, wide: Indices, sensed: Sensed, *, first: bool) -> Steps[bool]:
+        spend, length = self.room, sensed.length
+        if wide.size > self.k and not sensed.sure:
             spend = max(int(2 * self.policy.turn_share * self.room), min(self.room, 12 * wide.size))
         solved = yield from self._bfgs(self.x[wide], self.value, wide, length, spend)
         support, z = wide, solved.z
@@ -99,10 +97,10 @@ class SupportSolves:
         x = np.zeros(self.values.d)
         x[support] = z
         if not solved.value < self.value - 3 * self.noise.sigma:
-            if first:
+            if first or self._shows_more(sensed):
                 self.explain("quasi-Newton gained nothing: regression on longer steps.")
                 self.low_noise = False
-                return (yield from self._solve_regression(wide, first=True))
+                return (yield from self._solve_regression(wide, first=first))
             self.explain("another round of sensing and quasi-Newton gained nothing.")
             return False
         self.radius = difference_radius(self.noise.sigma, solved.curvature)
@@ -114,6 +112,13 @@ class SupportSolves:
             f"quasi-Newton on {wide.size} coordinates, then {support.size}: f = {solved.value:.6g}."
         )
         return True
+
+    def _shows_more(self, sensed: Sensed) -> bool:
+        """Tell whether a slope off the support is beyond doubt, and values for it are left."""
+        found = sensed.recovery
+        off = ~np.isin(found.order[: found.size], self.support)
+        sure = (found.z[: found.size][off] >= self.policy.standard_errors_sure).any()
+        return bool(sure) and self.room >= 4 * n_terms(2 * self.k)
 
     def _bfgs(
         self, z: Vector, value: float, support: Indices, length: float, spend: int
