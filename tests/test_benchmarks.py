@@ -42,6 +42,7 @@ def test_a_benchmark_runs(name, tmp_path):
         ("wide_plans", "ceiling"),
         ("known", "quadratic, d = 50"),
         ("scales", "log-cosh     plain box"),
+        ("box_peers", "| Branin | 50 |"),
     ],
 )
 def test_what_weighs_the_default_solver_runs(name, shown, tmp_path):
