@@ -80,6 +80,12 @@ class Model:
         return mean + torch.randn(count, len(x)) @ root.T
 
 
+def _sobol(count: int, d: int, seed: int) -> Vector:
+    engine: Any = torch.quasirandom.SobolEngine
+    points: Vector = engine(d, scramble=True, seed=seed).draw(count, dtype=torch.double).numpy()
+    return points
+
+
 class Data:
     """What was asked, in a box of ``d`` inputs, and the model of it."""
 
@@ -90,10 +96,9 @@ class Data:
         warnings.simplefilter("ignore")
         self.fun, self.d = fun, d
         self.points, self.values = np.empty((0, d)), np.empty(0)
-        self._sobol: Any = torch.quasirandom.SobolEngine(d, scramble=True, seed=seed)
         self._fitted, self._state = 0, None
         self.ask(x0[None])
-        self.ask(self._sobol.draw(DESIGN - 1, dtype=torch.double).numpy())
+        self.ask(_sobol(DESIGN - 1, d, seed))
 
     def ask(self, points: Vector) -> None:
         """Evaluate points."""
@@ -211,8 +216,7 @@ def _thompson(data: Data, since: int, length: float, seed: int) -> Vector:
     center = data.best(since)
     low = np.clip(center - weights * length / 2, 0, 1)
     high = np.clip(center + weights * length / 2, 0, 1)
-    sobol: Any = torch.quasirandom.SobolEngine(data.d, scramble=True, seed=seed)
-    inside = low + (high - low) * sobol.draw(CANDIDATES, dtype=torch.double).numpy()
+    inside = low + (high - low) * _sobol(CANDIDATES, data.d, seed)
     rng = np.random.default_rng(seed)
     moved = rng.uniform(size=inside.shape) < min(1.0, 20 / data.d)  # 20 inputs of a candidate
     moved[np.arange(CANDIDATES), rng.integers(data.d, size=CANDIDATES)] = True

@@ -294,6 +294,20 @@ def table(rows: list[Row], d: int) -> str:
     return "\n".join(lines)
 
 
+def notes(rows: list[Row], d: int) -> str:
+    """Return how many seeds stand behind the medians, and who ended before the last budget."""
+    last = [row for row in rows if row.d == d and row.budget == BUDGETS[-1]]
+    parts = []
+    for method in METHODS:
+        seeds = {row.seed for row in rows if row.d == d and row.method == method}
+        used = [row.used for row in last if row.method == method]
+        early = [count for count in used if count < BUDGETS[-1]]
+        if seeds:
+            ended = f", {len(early)} of {len(used)} runs ended by themselves" if early else ""
+            parts.append(f"{method} {len(seeds)}{ended}")
+    return "Seeds: " + "; ".join(parts) + "."
+
+
 def _median(values: list[float]) -> float:
     return statistics.median(values) if values else math.inf
 
@@ -330,7 +344,7 @@ def main() -> None:
         if served and not runs.has(name, d, method, seed):
             runs.add(list(run(name, d, method, seed, given.seconds)))
     for d in given.dimensions:
-        print(table(runs.rows, d), end="\n\n")
+        print(table(runs.rows, d), notes(runs.rows, d), sep="\n\n", end="\n\n")
 
 
 if __name__ == "__main__":
