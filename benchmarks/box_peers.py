@@ -196,7 +196,7 @@ METHODS = {
     "BOBYQA": Method(bobyqa, "nlopt"),
     "CMA-ES": Method(pycma, "cma"),
     "NGOpt": Method(ngopt, "nevergrad", by_budget=True),
-    "TuRBO-1": Method(turbo, "botorch", seeds=3, largest=100),
+    "TuRBO-1": Method(turbo, "botorch", seeds=3),
     "GP-EI": Method(gp_ei, "botorch", seeds=3, largest=100),
     "GP-HeSBO": Method(gp_hesbo, "botorch", seeds=3),
 }
