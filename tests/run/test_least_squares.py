@@ -319,8 +319,20 @@ def test_the_number_of_changes_is_found(simulator, criterion):
     assert (result.fun**2).sum() / 2 == pytest.approx(result.cost)
     assert all(np.count_nonzero(point.x) <= point.k for point in result.path)
     assert len(result.intervals) == 3
+    assert all(np.count_nonzero(other.x) <= 3 for other in result.alternatives)
 
 
 def test_chi_square_needs_sigma(simulator):
     with pytest.raises(ParameterError, match="`sigma` must be given with k='chi2'"):
         least_squares(simulator, np.zeros(D), k="chi2", observed=simulator.observed)
+
+
+@pytest.mark.parametrize("k", [D, 61])
+def test_as_many_changes_as_there_are_variables(simulator, k):
+    """Fifteen outputs of forty variables: every one of them can be explained."""
+    result = least_squares(
+        simulator, np.zeros(D), k=k, observed=simulator.observed, rng=0, max_queries=1000
+    )
+    start = 0.5 * ((simulator.outputs(np.zeros(D)) - simulator.observed) ** 2).sum()
+    assert result.cost < 1e-6 * start
+    assert result.nfev < 100

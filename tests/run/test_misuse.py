@@ -26,6 +26,11 @@ def never(*_):
         ({"k": True}, errors.ParameterTypeError, "got k=True"),
         ({"k": None}, errors.ParameterError, "exactly one of `k` and `constraint`"),
         ({"constraint": Sparse(2)}, errors.ParameterError, "exactly one of"),
+        (
+            {"k": None, "constraint": Sparse},
+            errors.ParameterError,
+            r"got the class Sparse. Give its parameters, such as constraint=Sparse\(10\)",
+        ),
         ({"k": None, "constraint": Sparse(11)}, errors.ParameterError, "got k=11 with d=10"),
         ({"x0": np.zeros((2, 5))}, errors.ParameterError, r"`x0` must be 1-d .* \(2, 5\)"),
         ({"x0": 3.0}, errors.ParameterError, r"`x0` must be 1-d"),

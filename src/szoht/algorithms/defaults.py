@@ -113,6 +113,11 @@ def pick_operator(
         )
     if k is not None:
         return Sparse(k, always=always)
+    if isinstance(constraint, type):
+        raise ParameterError(
+            f"`constraint` must be a set or penalty, not its class; got the class "
+            f"{constraint.__name__}. Give its parameters, such as constraint=Sparse(10)."
+        )
     if not isinstance(constraint, Operator):
         raise ParameterTypeError(
             f"`constraint` must be a set or penalty with `check` and `prox`; got {constraint!r}."

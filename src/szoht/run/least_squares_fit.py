@@ -193,6 +193,13 @@ def _warnings(
             f"other supports that explain the data as well as the answer does, within the noise: "
             f"{len(report.others)}; see `alternatives`."
         )
+    if report.demanded is not None and not report.is_poor:
+        variable, gain = report.demanded
+        told.append(
+            f"one more change, of {variables.labels[variable]}, would lower the cost by "
+            f"{0.5 * gain:.3g}, more than noise does: try a larger `k`; other variables than these "
+            "may be the right ones."
+        )
     if report.is_poor:
         told.append(
             "the misfit is more than `sigma` explains: the function cannot fit the data by these "

@@ -206,3 +206,25 @@ def test_the_model_chooses_the_best_subset():
             model.change(model.descend(np.zeros(5), [i, j])) for i in range(5) for j in range(i)
         ]
         assert model.change(t) == pytest.approx(min(every))
+
+
+def test_a_step_that_fails_is_tried_at_a_shorter_length_at_once():
+    best = np.zeros(40)
+    best[[3, 8, 21]] = 2.0, -1.0, 1.0
+    weights = np.where(np.arange(40) == 3, 100.0, 1.0)  # the largest effect is that of x[3]
+
+    def fun(x):
+        if abs(x[3]) > 2:
+            raise RuntimeError("no convergence")
+        return float((weights * (x - best) ** 2).sum())
+
+    knobs = szoht.Variables(np.zeros(40), low=-20, high=20, integer=True)
+    result = szoht.minimize(fun, knobs, k=3, rng=0, max_queries=700, on_error="skip")
+    assert np.array_equal(result.x, best)
+
+
+def test_where_nothing_gains_no_axis_is_called_best():
+    knobs = szoht.Variables(np.zeros(6), low=-3, high=3, integer=True)
+    result = szoht.minimize(lambda x: float((x**2).sum()), knobs, k=2, rng=0, max_queries=200)
+    assert not any("best are" in line for line in result.explain)
+    assert any("none gains" in line for line in result.explain)

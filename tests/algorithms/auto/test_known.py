@@ -201,3 +201,21 @@ def test_the_path_over_k_uses_them_too():
     warm = solve(quadratic, D, known(quadratic, signs(60)), k=None, max_queries=600)
     assert any("known rows" in line for line in warm.explain)
     assert set(np.flatnonzero(PEAK)) <= set(warm.support)
+
+
+@pytest.mark.parametrize("as_start", [True, False])
+def test_a_change_that_gains_nothing_is_put_back(as_start):
+    target = np.zeros(30)
+    target[[3, 7]] = 0.8, -0.6
+
+    def fun(x):  # does not depend on x[13]
+        return float(((x - target)[:10] ** 2).sum())
+
+    start = np.zeros(30)
+    start[[3, 13]] = 0.2, 0.5
+    point = {"known": known(fun, start[np.newaxis])}
+    x0, options = (start, {}) if as_start else (np.zeros(30), point)
+    result = szoht.minimize(fun, x0, k=3, rng=0, max_queries=2000, **options)
+    assert result.support.tolist() == [3, 7]
+    assert result.fun < 1e-12
+    assert result.success

@@ -269,3 +269,24 @@ def test_batches_come_in_one_plan():
         run.tell(np.array([simulator(x) - simulator.observed for x in points]))
     assert max(sizes) >= 7
     np.testing.assert_array_equal(run.fit.support, simulator.support)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 7])
+def test_a_misfit_within_chi_square_does_not_choose_between_supports(seed):
+    """A near twin explains 600 outputs within chi-square, too, but is decisively worse."""
+    generator = np.random.default_rng(seed)
+    jacobian = np.zeros((600, 30))
+    jacobian[:, :12] = 20 * generator.standard_normal((600, 12))
+    jacobian[:, 5] = jacobian[:, 2] + 0.3 * generator.standard_normal(600)
+    truth = np.zeros(30)
+    truth[[2, 7]] = 0.8, -0.6
+
+    def simulate(x):
+        linear = jacobian @ x
+        return linear + 0.004 * linear**2
+
+    observed = simulate(truth) + generator.standard_normal(600)
+    options = {"observed": observed, "sigma": 1.0, "max_queries": 100}
+    result = least_squares(simulate, np.zeros(30), k=2, rng=seed, **options)
+    assert result.status is Status.CONVERGED
+    assert result.support.tolist() == [2, 7]

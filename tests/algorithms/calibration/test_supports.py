@@ -1,5 +1,6 @@
 """Supports compared by expected misfit: against all supports, within bounds, on the grid."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -113,3 +114,49 @@ def test_a_box_that_binds_one_variable():
 
 def test_an_empty_center_has_no_support():
     assert model().on_current_support() is None
+
+
+@pytest.fixture
+def moved():
+    """Return a model around a minimum on columns 1 and 4, without uncertainty."""
+    start = replace(model(), uncertainty=np.zeros((C, C)))
+    values = start.solve((1, 4)).values
+    residuals = start.residuals + start.jacobian @ values
+    return replace(start, residuals=residuals, center=values)
+
+
+def test_the_gain_of_one_more_is_that_of_the_larger_support(moved):
+    here = (moved.residuals**2).sum()
+    gains = moved.gains_of_one_more()
+    for i in set(range(C)) - {1, 4}:
+        larger = moved.solve(tuple(sorted((1, 4, i))))
+        assert gains[i] == pytest.approx(here - larger.misfit, rel=1e-6)
+    assert gains[[1, 4]].tolist() == [0, 0]
+
+
+def test_the_gain_of_one_more_keeps_within_bounds(moved):
+    bounded = replace(moved, high=np.full(C, 0.01), low=np.full(C, -0.01))
+    slope = 2 * np.abs(moved.jacobian.T @ moved.residuals)
+    others = np.setdiff1d(np.arange(C), [1, 4])
+    assert (bounded.gains_of_one_more()[others] <= 0.01 * slope[others] * (1 + 1e-9)).all()
+    assert (bounded.gains_of_one_more() < moved.gains_of_one_more() + 1e-12).all()
+
+
+def test_exchanges_replace_one_column_each(moved):
+    found = moved.exchanges(2, 2)
+    assert len(found) == 4
+    assert all(len({1, 4} & set(one.support)) == 1 for one in found)
+    pairs = [(kept, i) for kept in (1, 4) for i in range(C) if i not in (1, 4)]
+    assert found[0].misfit == min(moved.solve(tuple(sorted(pair))).misfit for pair in pairs)
+    assert all(len(one.support) == 3 for one in moved.exchanges(3, 2)), "there is room for one more"
+
+
+def test_more_columns_than_outputs_take_the_shortest_move():
+    weak = model()
+    jacobian = weak.jacobian.copy()
+    jacobian[:, 0] *= 1e-6
+    weak = replace(weak, jacobian=jacobian, uncertainty=np.zeros((C, C)), damping=0.01)
+    (found,) = weak.search(C, 1)
+    assert found.support == tuple(range(C))
+    assert ((weak.residuals + jacobian @ found.values) ** 2).sum() < 0.1 * (weak.residuals**2).sum()
+    assert abs(found.values[0]) < 0.01, "a column that hardly matters does not move"

@@ -77,7 +77,10 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
             if _is_spent(context, patience):
                 break
             if before.gains(state.point):
-                favorite = i
+                # one that gains little has the last turn next time
+                gain = before.point.value - state.point.value
+                much = gain > context.policy.gain_share_coarse * abs(before.point.value)
+                favorite = i if much else (i + 1) % len(moves)
                 break
         better = better_elsewhere(context, state.point)
         if better is not None:

@@ -10,9 +10,9 @@ first, as a start, was worse on two of four tasks, level on one and better on on
 
 import math
 from dataclasses import dataclass, field, replace
+from statistics import NormalDist
 
 import numpy as np
-from scipy.stats import norm
 
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.paired_race import PairedRace
@@ -121,7 +121,8 @@ class Strategy:
         """Spend so many values at most."""
         stop = self.context.spent + spend
         n, size = self.on.size, PARENTS_AND_OFFSPRING
-        weights = norm.ppf(1 - (np.arange(1, size + 1) - 0.375) / (size + 0.25))
+        shares = (np.arange(1, size + 1) - 0.375) / (size + 0.25)
+        weights = np.array([NormalDist().inv_cdf(1 - share) for share in shares])
         weights /= weights[weights > 0].sum()
         mass = 1 / float(weights @ weights)
         memory = (mass + 2) / (n + mass + 5)

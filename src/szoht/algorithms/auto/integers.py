@@ -59,6 +59,10 @@ TRUSTED_STEPS = 8.0
 SOLVES_RESERVED = 4
 """A scan leaves room for so many steps on the support after it."""
 
+SHORTENINGS, FAILED_SHARE = 3, 0.25
+"""Steps of a scan that fail are halved so many times, while that takes at most this share of the
+queries left."""
+
 ROUGH_GAIN = 1e-2
 """A gain of less than this share of all that was gained is left for later."""
 
@@ -153,9 +157,10 @@ class _GridSearch(GridValues):
         order = outside[np.argsort(-gains[outside], kind="stable")]
         promising = order[gains[order] > 0][: CANDIDATES_PER_K * self.k]
         wide = self.affordable(here.support, promising)
+        best = promising[: self.k].tolist()
+        found = f"best are {best}" if best else "none gains"
         self.context.explain(
-            f"{self.spent} queries: axes tried by {length:g} times the usual step, best are "
-            f"{order[: self.k].tolist()}."
+            f"{self.spent} queries: axes tried by {length:g} times the usual step, {found}."
         )
         if wide.size:
             model = yield from self.model(here, wide, slope[wide], curvature[wide], length)
@@ -173,10 +178,16 @@ class _GridSearch(GridValues):
         """
         here = self.best
         tries = self.scan_steps(length, everywhere=everywhere)
-        points = [_moved(here.z, [one]) for one in tries]
-        changes = (yield from self.measure(points)) - here.value
+        changes = (yield from self.measure([_moved(here.z, [one]) for one in tries])) - here.value
+        for _ in range(SHORTENINGS):
+            failed = [one for one, change in zip(tries, changes, strict=True) if change == np.inf]
+            shorter = self.shorter_steps(here.z, failed, tries)
+            points = [_moved(here.z, [one]) for one in shorter]
+            more = (yield from self.measure(points)) - here.value
+            tries = [one for one in tries if one not in failed] + shorter
+            changes = np.concatenate([changes[changes != np.inf], more])
         slope, curvature = fit_axes(tries, changes, here.z.size, self.curvature)
-        tried = [one.axis for one in tries]
+        tried = [one.axis for one, change in zip(tries, changes, strict=True) if change < np.inf]
         self.curvature[tried] = curvature[tried]
         return slope, curvature
 
@@ -200,6 +211,15 @@ class _GridSearch(GridValues):
             chosen = order[: max(1, int(most))]
         self.complete = chosen.size == lattice.free.size
         return [Try(i, offset) for i in chosen.tolist() for offset in offsets.get(i, [])]
+
+    def shorter_steps(self, z: Vector, failed: list[Try], tries: list[Try]) -> list[Try]:
+        """Return half of each step that failed, if there is a place and queries for it."""
+        shorter = [
+            Try(i, self.lattice.place(i, float(z[i]) + 0.5 * offset) - float(z[i]))
+            for i, offset in failed
+        ]
+        new = [one for one in dict.fromkeys(shorter) if one.offset != 0 and one not in tries]
+        return new if len(new) <= FAILED_SHARE * self.left else []
 
     def exchange(self, places: dict[int, float]) -> Steps[None]:
         """Put others in the place of each variable of the support, one at a time, while that gains.

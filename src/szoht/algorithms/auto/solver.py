@@ -10,6 +10,7 @@ from szoht.algorithms.auto.evolution import evolve, needs_evolution
 from szoht.algorithms.auto.finite_sums import assumed_noise, solve_on_parts
 from szoht.algorithms.auto.global_search import search_globally, spend_rest
 from szoht.algorithms.auto.gradients import judge_start, search_by_gradients
+from szoht.algorithms.auto.idle_changes import put_back_idle
 from szoht.algorithms.auto.known import note_elsewhere
 from szoht.algorithms.auto.noisy.solve import solve_noisy
 from szoht.algorithms.auto.policy import Policy
@@ -115,6 +116,7 @@ def solve(  # noqa: C901  (one decision after the other)
             if context.outer.ending is not None:
                 return state.point
         yield from search_globally(context, state)
+        yield from put_back_idle(context, start.z)
     except BudgetSpentError:
         yield from spend_rest(context, noise)
     return context.best

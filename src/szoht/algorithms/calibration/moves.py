@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from szoht.algorithms.calibration.excursions import follow
+from szoht.algorithms.calibration.reprobing import probe_again, probe_variables
 from szoht.algorithms.calibration.resensing import Resensing
 from szoht.algorithms.calibration.search import CalibrationSearch, SavedCenter
 from szoht.algorithms.calibration.sensing import ProbeFits
@@ -15,7 +16,7 @@ from szoht.algorithms.generator import Steps
 from szoht.core.algorithm import Ending
 from szoht.types import Vector
 
-__all__ = ["improve", "measure_answer"]
+__all__ = ["improve", "measure_answer", "refine"]
 
 GAUSS_NEWTON, SWAP = "Gauss-Newton", "swap"
 
@@ -43,7 +44,7 @@ def improve(search: CalibrationSearch, fits: ProbeFits) -> Steps[Ending]:
         ending = yield from _descend(search, state)
         if state.best is None or search.misfit < search.misfit_of(state.best.residuals):
             state.best = search.save()
-        if search.is_explained or state.restarts >= search.policy.restarts:
+        if search.is_explained or search.is_dense or state.restarts >= search.policy.restarts:
             search.restore(state.best)
             return ending
         yield from _restart(search, fits, state)
@@ -84,7 +85,7 @@ def _descend(search: CalibrationSearch, state: Attempts) -> Steps[Ending]:
         yield from _move(search, best, kind, state)
         if state.contradictions >= policy.contradictions:
             search.explain(f"predictions failed at misfit {search.misfit:.4g}: probed again.")
-            yield from _probe_again(search, others)
+            yield from probe_again(search, others)
             state.contradictions = 0
 
 
@@ -94,13 +95,21 @@ def _refine(
     """Move on the support for a small gain, if it is more than noise; tell whether it was tried."""
     if own is None or state.refined:
         return False
-    least = max(search.policy.gain * search.misfit, search.k * search.noise**2)
+    negligible = max(search.misfit, 1.0) if search.has_sigma else search.misfit
+    least = max(search.policy.gain * negligible, search.k * search.noise**2)
     if own.misfit >= search.misfit - least:
         return False
     before = search.misfit
     yield from _move(search, own, GAUSS_NEWTON, state)
     state.refined = search.misfit > before - search.policy.gain * before
     return True
+
+
+def refine(search: CalibrationSearch) -> Steps[None]:
+    """Move on the support of the center until that gains nothing."""
+    state = Attempts()
+    while (yield from _refine(search, search.model().on_current_support(), state)):
+        pass
 
 
 def _choose(
@@ -198,9 +207,10 @@ def _stall(
     state.stalls += 1
     if state.stalls % 3 == 1:
         search.explain(f"nothing is promised at misfit {search.misfit:.4g}: probed again.")
-        yield from _probe_again(search, others)
+        yield from probe_again(search, others)
     elif state.stalls % 3 == 2:  # noqa: PLR2004
-        yield from _follow_others(search, state)
+        if not search.is_dense:
+            yield from _follow_others(search, state)
     else:
         search.explain(f"nothing is promised at misfit {search.misfit:.4g}: sensed again.")
         yield from resensing.add()
@@ -238,70 +248,16 @@ def _next_other(search: CalibrationSearch, state: Attempts) -> SupportCandidate 
     return found[0]
 
 
-def _probe_again(search: CalibrationSearch, others: list[SupportCandidate]) -> Steps[None]:
-    """Probe along what is unknown about the variables that the best candidates would move.
-
-    How a probe changes the covariance does not depend on its outcome, so all go into one plan.
-    """
-    known, columns = search.known, search.known.columns
-    weight = np.zeros(columns.size)
-    center = search.center[columns]
-    for other in others:
-        trust = math.sqrt(min(1.0, search.misfit / max(other.misfit, 1e-300)))
-        weight += (other.values - center) ** 2 * trust
-    weight[center != 0] += 1e-4 + 0.1 * weight.max(initial=0.0)
-    if not weight.any():
-        weight[:] = 1.0
-    weight = np.sqrt(weight / weight.max())
-    steps: list[Vector] = []
-    for _ in range(search.affordable(search.k)):
-        _, vectors = np.linalg.eigh(known.covariance * np.outer(weight, weight))
-        direction = vectors[:, -1] * weight
-        step = _as_step(search, direction)
-        if not step.any():
-            break
-        steps.append(step)
-        error = known.probe_error(step, search.noise_misfit, search.policy)
-        known = known.updated(step, known.response(step), error)
-    yield from _probe_along(search, steps)
-
-
-def _as_step(search: CalibrationSearch, direction: Vector) -> Vector:
-    """Return a direction as a step within bounds, as long as probes or as noise demands."""
-    policy, known = search.policy, search.known
-    step = np.zeros(search.domain.d)
-    step[known.columns] = direction / max(float(np.abs(direction).max(initial=0.0)), 1e-300)
-    length = search.length
-    if search.noise > 0:
-        # of few variables, outputs respond less than to a probe of all of them
-        response = math.sqrt(float((known.response(step) ** 2).sum()) + known.variance(step))
-        needed = policy.response_to_noise * math.sqrt(search.noise_misfit) / max(response, 1e-300)
-        length = max(length, min(needed, policy.longest_few))
-    return search.domain.within(search.center, length * step)
-
-
 def measure_answer(search: CalibrationSearch) -> Steps[None]:
     """Measure the Jacobian at the answer, variable by variable, and move once more.
 
-    Errors and intervals are computed from it.
+    Errors and intervals are computed from it. Of more variables than outputs there are none.
     """
     support = np.flatnonzero(search.center)
-    if not support.size or search.left < support.size + 1:
+    if not 0 < support.size <= search.m or search.left < support.size + 1:
         return
-    steps = []
-    for variable in support.tolist():
-        direction = (search.known.columns == variable).astype(np.float64)
-        steps.append(_as_step(search, direction))
-    yield from _probe_along(search, [step for step in steps if step.any()])
+    yield from probe_variables(search, support)
     model = search.model(damping=search.policy.damping_floor, optimistic=True)
     own = model.on_current_support()
     if own is not None and own.misfit < search.misfit and search.answer is None:
         yield from _move(search, own, GAUSS_NEWTON, Attempts())
-
-
-def _probe_along(search: CalibrationSearch, steps: list[Vector]) -> Steps[None]:
-    if not steps:
-        return
-    rows = yield from search.simulate([search.center + step for step in steps])
-    for step, residuals in zip(steps, rows, strict=True):
-        search.learn_from_probe(step, residuals)

@@ -36,7 +36,7 @@ def walk_path(search: CalibrationSearch, criterion: Criterion) -> Steps[None]:
         PathPoint(k, search.domain.to_z(visit.point), search.cost_of(visit.residuals))
         for k, visit in best.items()
     ]
-    search.outer.knee = chosen
+    search.outer.knee = search.k = chosen  # other supports are to be as small
     _settle(search, best[chosen], centers.get(chosen, centers[1]))
     search.explain(f"{chosen} changes are to be believed, of up to {max(centers)}.")
 

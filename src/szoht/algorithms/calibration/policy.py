@@ -135,6 +135,12 @@ class CalibrationPolicy(SolverNumbers):
     most_failed: int = 20
     failed_plans: int = 3
     """The search ends after so many failures in a row, in at least so many plans."""
+    compared: int = 12
+    """Columns that are measured at most at an answer, for exchanges that may be better."""
+    exchanges: int = 6
+    """Other supports that are followed at most at an answer, until one of them is better."""
+    reach: float = 4.0
+    """A change is at most so long where no bound says less: a box is four units wide."""
     restarts: int = 3
     """Restarts from the start, by way of other supports."""
     path_moves: int = 4

@@ -143,23 +143,48 @@ class FitReport:
         expected = self.residuals - self.jacobian[:, place] * z[variable]
         return self.search.cost_of(expected)
 
+    @property
+    def is_at_center(self) -> bool:
+        """Whether the posterior is that of the support of the answer."""
+        return np.array_equal(np.flatnonzero(self.search.center), self.support)
+
+    @cached_property
+    def demanded(self) -> tuple[int, float] | None:
+        """The variable that lowers the misfit most as one more change, and by how much.
+
+        None unless that is more than chance does among all variables (Bonferroni).
+        """
+        search = self.search
+        if search.posterior is None or not self.is_at_center or search.loss != "linear":
+            return None
+        if search.is_dense or search.noise > 0 or not search.residual_variance:
+            return None
+        gains = search.model(damping=0.0, optimistic=True).gains_of_one_more()
+        best = int(np.argmax(gains))
+        limit = chi_square_quantile(1, 1 - (1 - self.level) / gains.size)
+        if gains[best] <= search.residual_variance * limit:
+            return None
+        return int(search.posterior.columns[best]), float(gains[best])
+
     @cached_property
     def others(self) -> tuple[OtherSupport, ...]:
-        """Other supports that are expected to explain the outputs as well, within the noise."""
+        """Other supports that are expected to explain the outputs as well, within the noise.
+
+        The likelihood-ratio test (S. S. Wilks 1938) of a support within its union with that of the
+        answer has as many degrees of freedom as the answer has variables of its own; the union is
+        not worse than the answer.
+        """
         search = self.search
-        if search.posterior is None:
+        if search.posterior is None or not self.is_at_center:
             return ()
-        if not np.array_equal(np.flatnonzero(search.center), self.support):
-            return ()  # the posterior is that of another support
         model = search.model(damping=0.0, optimistic=True)
         # a fit that is poor for another reason than noise makes no other support as good
         variance = 1.0 if self.has_sigma else self.variance
-        limit = search.misfit + variance * chi_square_quantile(
-            max(self.support.size, 1), self.level
-        )
         found = []
         for candidate in model.search(search.k, ALTERNATIVES_SEARCHED):
             point = search.point_of(candidate)
+            own = np.setdiff1d(self.support, np.flatnonzero(point)).size
+            limit = search.misfit + variance * chi_square_quantile(max(own, 1), self.level)
             same = np.array_equal(np.flatnonzero(point), self.support)
             if same or candidate.misfit > limit or not point.any():
                 continue

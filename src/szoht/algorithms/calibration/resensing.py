@@ -36,9 +36,13 @@ class Resensing:
     def is_known(self) -> bool:
         """Whether the Jacobian at the center predicts new probes, or cannot be known better."""
         search = self.search
-        most = int(search.domain.free.sum()) + search.policy.extra_rows
         good = self.is_here and self.error < good_error(search, self.probes, 0)
-        return good or (self.is_here and len(self.probes) >= most)
+        return good or (self.is_here and len(self.probes) >= self._most)
+
+    @property
+    def _most(self) -> int:
+        """More probes than variables, and few more, tell nothing new."""
+        return int(self.search.domain.free.sum()) + self.search.policy.extra_rows
 
     def add(self) -> Steps[None]:
         """Make a batch of probes, and learn from all that were made here."""
@@ -48,7 +52,8 @@ class Resensing:
             self.center = search.center
         made = len(self.probes)
         expected = _full_mean(search.known, search.domain.d)
-        yield from add_probes(search, self.probes, max(search.policy.broad_probes, 2 * search.k))
+        wanted = min(max(search.policy.broad_probes, 2 * search.k), self._most)
+        yield from add_probes(search, self.probes, wanted)
         if len(self.probes) == made:
             return
         rows, responses = self.probes.arrays(made)

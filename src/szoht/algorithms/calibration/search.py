@@ -12,7 +12,7 @@ from szoht.algorithms.calibration.posterior import JacobianPosterior
 from szoht.algorithms.calibration.probing import Domain
 from szoht.algorithms.calibration.quantiles import chi_square_quantile
 from szoht.algorithms.calibration.residuals import Loss, Residuals, cost
-from szoht.algorithms.calibration.supports import MisfitModel, SupportCandidate
+from szoht.algorithms.calibration.supports import MisfitModel, Support, SupportCandidate
 from szoht.algorithms.calibration.weighting import Weighting, weights_at
 from szoht.algorithms.generator import SolverContext, Steps
 from szoht.core.query import Plan
@@ -98,6 +98,11 @@ class CalibrationSearch:
         return int(np.isfinite(self.start_residuals).sum())
 
     @property
+    def is_dense(self) -> bool:
+        """Whether all variables may be changed, or more than outputs: no support is to be found."""
+        return self.k >= min(int(self.domain.free.sum()), self.m + 1)
+
+    @property
     def misfit(self) -> float:
         """The weighted sum of squares at the center."""
         return self.misfit_of(self.center_residuals)
@@ -128,6 +133,17 @@ class CalibrationSearch:
             freedom = max(m - self.k, 1)
             limit = max(limit, chi_square_quantile(freedom, policy.explained))
         return self.noiseless_misfit <= limit
+
+    @property
+    def residual_variance(self) -> float:
+        """The variance of one residual at the center, by sigma or else by the misfit.
+
+        Zero where the fit is exact: no other support can be better.
+        """
+        if self.misfit <= self.policy.exact * self.misfit_of(self.start_residuals):
+            return 0.0
+        found = self.misfit / max(self.m - int(np.count_nonzero(self.center)), 1)
+        return max(found, 1.0) if self.has_sigma else found
 
     def is_better(self, misfit: float) -> bool:
         """Tell whether a simulated misfit is less than that of the center, apart from noise."""
@@ -318,6 +334,10 @@ class CalibrationSearch:
         point = np.zeros(self.domain.d)
         point[self.known.columns] = candidate.values
         return point
+
+    def support_of(self, candidate: SupportCandidate) -> Support:
+        """Return the variables of a candidate, whatever the columns are."""
+        return tuple(self.known.columns[list(candidate.support)].tolist())
 
     def halfway(self, point: Vector) -> Vector:
         """Return a point on the same support, half as far from the center."""

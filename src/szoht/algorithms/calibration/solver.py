@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from szoht.algorithms.calibration.comparison import compare_supports
 from szoht.algorithms.calibration.moves import improve, measure_answer
 from szoht.algorithms.calibration.path import CRITERIA, Criterion, keep_support, walk_path
 from szoht.algorithms.calibration.policy import CalibrationPolicy
@@ -121,6 +122,8 @@ class Calibration(GeneratorAlgorithm):
         if self.criterion is not None:
             yield from walk_path(search, self.criterion)
         yield from measure_answer(search)
+        if ending is Ending.CONVERGED and self.loss == "linear":
+            yield from compare_supports(search)
         keep_support(search)
         context.ending = _honest(search, ending)
 

@@ -36,10 +36,14 @@ class SupportCandidate(NamedTuple):
 
 
 class Extension(NamedTuple):
-    """By how much a quadratic falls on a support, and by how much more with each other column."""
+    """By how much a quadratic falls on a support, and by how much more with each other column.
+
+    ``values`` are those of the other columns at which it does.
+    """
 
     base: float
     gains: Vector
+    values: Vector
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,6 +82,8 @@ class MisfitModel:
 
     def search(self, k: int, count: int, tabu: Collection[Support] = ()) -> list[SupportCandidate]:
         """Return the best ``count`` supports of at most k columns, the best first."""
+        if k > len(self.residuals):
+            return [one for one in [self._shortest(k)] if one.support not in tabu]
         hessian, slope, _ = self._quadratic
         typical = self.curvature * self.policy.typical_step**2
         hessian = hessian + np.diag(typical)
@@ -93,11 +99,25 @@ class MisfitModel:
         found = [self.solve(support) for support in chosen]
         return sorted(found, key=lambda candidate: candidate.misfit)[:count]
 
+    def _shortest(self, k: int) -> SupportCandidate:
+        """Return the columns that matter most after the shortest move to the least misfit.
+
+        With more columns than outputs, many supports are as good as one another.
+        """
+        free = np.flatnonzero(self.low < self.high)
+        values = self.solve(tuple(free.tolist())).values
+        effect = np.abs(values) * np.linalg.norm(self.jacobian, axis=0)
+        largest = np.sort(np.argsort(-effect, kind="stable")[: min(k, free.size)])
+        return self.solve(tuple(largest.tolist()))
+
     def solve(self, support: Support) -> SupportCandidate:
         """Minimize the expected misfit on a support, within bounds and on the grid."""
         on = list(support)
         hessian, slope, constant = self._quadratic
-        block, center, weight = hessian[np.ix_(on, on)], self.center[on], self.curvature[on]
+        block, center, curvature = hessian[np.ix_(on, on)], self.center[on], self.curvature
+        if len(on) > len(self.residuals):  # or columns that hardly matter would move most
+            curvature = np.full_like(curvature, curvature[on].mean())
+        weight = curvature[on]
         fixed = np.full(len(on), np.nan)
         step = np.full(len(on), self.policy.typical_step)
         passes = self.policy.reweightings
@@ -115,7 +135,7 @@ class MisfitModel:
             step = np.maximum(np.abs(values - center), self.policy.shortest_step)
         all_values = np.zeros(len(self.center))
         all_values[on] = values
-        quartic = float((self.curvature * (all_values - self.center) ** 4).sum())
+        quartic = float((curvature * (all_values - self.center) ** 4).sum())
         misfit = float(values @ block @ values - 2 * slope[on] @ values) + constant + quartic
         return SupportCandidate(all_values, max(misfit, 0.0), support)
 
@@ -123,6 +143,35 @@ class MisfitModel:
         """Minimize on the support of the center; None if that is empty."""
         support = tuple(np.flatnonzero(self.center).tolist())
         return self.solve(support) if support else None
+
+    def gains_of_one_more(self) -> Vector:
+        """Return by how much the misfit falls with each column added to the support of the center.
+
+        The columns there follow; the one that is added keeps within bounds and reach.
+        """
+        hessian, slope, _ = self._quadratic
+        _, gains, values = _extend(hessian, slope, tuple(np.flatnonzero(self.center).tolist()))
+        reach = self.policy.reach
+        kept = np.clip(values, np.maximum(self.low, -reach), np.minimum(self.high, reach))
+        share = np.divide(kept, values, out=np.zeros_like(kept), where=values != 0)
+        return np.asarray(np.maximum(gains, 0.0) * share * (2 - share))
+
+    def exchanges(self, k: int, each: int) -> list[SupportCandidate]:
+        """Return the best ``each`` replacements of each column, or additions to fewer than k."""
+        hessian, slope, _ = self._quadratic
+        support = tuple(np.flatnonzero(self.center).tolist())
+        rests = [tuple(other for other in support if other != out) for out in support]
+        near: dict[Support, float] = {}
+        for rest in rests if len(support) >= k else [support]:
+            extension = _extend(hessian, slope, rest)
+            extension.gains[list(support)] = -1.0
+            near |= _longer(extension, rest, each)
+        return sorted(map(self.solve, near), key=lambda candidate: candidate.misfit)
+
+    def missed(self, candidate: SupportCandidate, drift: float) -> float:
+        """Return by how much a misfit may be wrong if columns change by ``drift`` per unit."""
+        step = candidate.values - self.center
+        return float((0.25 * drift**2 * (self.jacobian**2).sum(axis=0) * step**4).sum())
 
     def _on_grid(self, values: Vector, on: list[int]) -> Vector:
         """Return the nearest multiples of the grid, NaN where there is none."""
@@ -188,15 +237,17 @@ def _extend(hessian: Vector, slope: Vector, support: Support) -> Extension:
     """Return the decrease on a support, and with each further column (Schur complement)."""
     diagonal = hessian.diagonal()
     if not support:
-        return Extension(0.0, slope**2 / np.maximum(diagonal, NEAR_ZERO))
+        values = slope / np.maximum(diagonal, NEAR_ZERO)
+        return Extension(0.0, slope * values, values)
     on = list(support)
     factor = np.linalg.cholesky(hessian[np.ix_(on, on)])
     solved = np.linalg.solve(factor, np.column_stack([hessian[on], slope[on]]))
     rows, own = solved[:, :-1], solved[:, -1]
     left = np.maximum(diagonal - (rows**2).sum(axis=0), RIDGE * diagonal + NEAR_ZERO)
-    gains = (slope - rows.T @ own) ** 2 / left
+    pull = slope - rows.T @ own
+    gains = pull**2 / left
     gains[on] = -1.0
-    return Extension(float(own @ own), gains)
+    return Extension(float(own @ own), gains, pull / left)
 
 
 def _longer(extension: Extension, support: Support, count: int) -> dict[Support, float]:

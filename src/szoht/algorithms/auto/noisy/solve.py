@@ -16,7 +16,6 @@ from szoht.algorithms.auto.noisy.units import (
     EvenParts,
     check_axis_units,
     common_unit,
-    find_axis_units,
 )
 from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseKind, NoiseModel, Steps
@@ -207,16 +206,15 @@ class _Searches:
     def find_units(self) -> Steps[None]:
         """Choose one unit for all coordinates; one for each if noise is high or units are small."""
         parts = self._parts(self.x, self.start.value)
-        unit, clear = yield from common_unit(parts)
+        unit, clear = yield from common_unit(parts, self.k)
         if unit != 1:
             self.context.explain(f"f changes over lengths of about {unit:.1e}: that is the unit.")
             self._rescale(np.full(self.x.size, unit))
         spend = UNITS_SHARE * self.values.left()
         if (unit < 1 or not clear) and 4 * self.x.size <= 0.5 * spend:
             self.units_known = True
-            found = yield from find_axis_units(
-                self._parts(self.x, self.start.value), np.arange(self.x.size), spend=int(spend)
-            )
+            parts = self._parts(self.x, self.start.value)
+            found = yield from check_axis_units(parts, np.flatnonzero(self.x), spend=int(spend))
             self._take(found)
 
     def _units_differ(self, answer: NoisyAnswer) -> Steps[bool]:

@@ -31,6 +31,9 @@ USUAL_UNITS = 0.03, 30.0
 CLEAR = 20.0
 """Changes over one unit that are larger than this many errors stand out."""
 
+DIRECTIONS = 4
+"""Along so many a unit is measured that is not the usual one."""
+
 EMPTY_LENGTHS = 3
 """Longer lengths are not tried after this many over which no coordinate shows."""
 
@@ -76,41 +79,55 @@ class EvenParts:
         return even, (above - below) / 2
 
 
-def common_unit(parts: EvenParts) -> Steps[tuple[float, bool]]:
-    """Return one unit for all coordinates, and whether slopes stand out over it.
+def common_unit(parts: EvenParts, k: int) -> Steps[tuple[float, bool]]:
+    """Return one unit for all coordinates, and whether slopes stand out over one of the given ones.
 
     It is one if f changes and curves between the usual lengths, which takes two values to see.
     """
-    everything, length = [np.arange(parts.values.d)], 1.0
-
-    def measured() -> Steps[tuple[float, float]]:
-        even, odd = yield from parts.along(everything, length)
-        return float(even[0]), abs(float(odd[0]))
-
-    def may_try() -> bool:
-        return parts.values.affordable(4) > 1 and 1 / LONGEST_TRIED < length < LONGEST_TRIED
-
-    even, odd = yield from measured()
-    while max(abs(even), odd) <= parts.visible and may_try():
-        length *= DECADE
-        even, odd = yield from measured()
+    even, odd = yield from _along_all(parts, 1.0)
     clear = odd > CLEAR * parts.noise.sigma
-    if length > 1:
-        return (length if USUAL_UNITS[1] < length < LONGEST_TRIED else 1.0), clear
-    while even > DECADE * max(odd, parts.visible) and may_try():
-        before = even, odd
-        length /= DECADE
-        even, odd = yield from measured()
-        if abs(even) <= parts.visible:  # too short to show: the one before did
-            length, (even, odd) = DECADE * length, before
-            break
-    if not 0 < even < math.inf:
-        return 1.0, clear
-    # each of d coordinates has its share of the curvature; slopes add up at random
-    share = max(odd, parts.noise.sigma) / (2 * even) * math.sqrt(parts.values.d)
-    unit = length * share
-    usual = length == 1 or USUAL_UNITS[0] <= unit <= USUAL_UNITS[1]
-    return (1.0 if usual else unit), odd > CLEAR * parts.noise.sigma
+    if max(abs(even), odd) <= parts.visible:
+        unit = yield from _longer(parts)
+    else:
+        unit = yield from _shorter(parts, even, odd, k)
+    return (1.0 if USUAL_UNITS[0] <= unit <= USUAL_UNITS[1] else unit), clear
+
+
+def _along_all(parts: EvenParts, length: float, count: int = 1) -> Steps[tuple[float, float]]:
+    """Return the even and the odd part along random signs, in the middle of some directions."""
+    even, odd = yield from parts.along(count * [np.arange(parts.values.d)], length)
+    return float(np.median(even)), float(np.sqrt(np.mean(odd**2)))
+
+
+def _longer(parts: EvenParts) -> Steps[float]:
+    """Return the shortest of some longer lengths over which f changes; one if there is none."""
+    length = 1.0
+    while length < LONGEST_TRIED and parts.values.affordable(2) > 1:
+        length *= DECADE
+        even, odd = yield from _along_all(parts, length)
+        if max(abs(even), odd) > parts.visible:
+            return length
+    return 1.0
+
+
+def _shorter(parts: EvenParts, even: float, odd: float, k: int) -> Steps[float]:
+    """Return how far away the minimum along one coordinate is, from lengths over which f curves."""
+    length = 1.0
+    while even > DECADE * max(odd, parts.visible) and length * LONGEST_TRIED > 1:
+        if parts.values.affordable(2 * DIRECTIONS) < 2 * DIRECTIONS:
+            return 1.0
+        shorter, slope = yield from _along_all(parts, length / DECADE)
+        if abs(shorter) <= parts.visible:
+            break  # too short to show
+        length, even, odd = length / DECADE, shorter, slope
+    if length == 1 or not 0 < even < math.inf:
+        return 1.0
+    # each of d coordinates has its share of the curvature, k of them have one of the slope
+    share, noise = parts.values.d / math.sqrt(k), parts.noise.sigma
+    if length * max(odd, noise) / (2 * even) * share >= USUAL_UNITS[0]:
+        return 1.0
+    even, odd = yield from _along_all(parts, length, DIRECTIONS)
+    return length * max(odd, noise) / (2 * abs(even)) * share
 
 
 @dataclass(frozen=True, kw_only=True)
