@@ -25,7 +25,7 @@ Function = Callable[[Vector], float]
 
 DESIGN = 20
 GROWTH = 1.2
-CANDIDATES = 1_000
+CANDIDATES = 2_000
 """For Thompson sampling; up to 5,000 in the paper. A sample costs the cube of it."""
 
 BATCH = 10

@@ -274,24 +274,36 @@ class Runs:
 
 def table(rows: list[Row], d: int) -> str:
     """Return medians over seeds as Markdown: values, then processor seconds over all functions."""
-    shown = [m for m in METHODS if any(row.method == m and row.d == d for row in rows)]
+    here = [row for row in rows if row.d == d]
+    shown = [m for m in METHODS if any(row.method == m for row in here)]
     lines = [
         f"| d = {d:,} | evaluations | " + " | ".join(shown) + " |",
         "|---|---:|" + "---:|" * len(shown),
     ]
-    for name in dict.fromkeys(row.function for row in rows if row.d == d):
+    for name in dict.fromkeys(row.function for row in here):
+        those = [row for row in here if row.function == name]
         for budget in BUDGETS:
-            found = [row for row in rows if row[:2] == (name, d) and row.budget == budget]
-            cells = [_median([r.value for r in found if r.method == m]) for m in shown]
-            best = min(cells, default=math.inf)
-            texts = [_bold(f"{v:.3g}", v <= best + 5e-4 * abs(best)) for v in cells]
-            lines.append(_line(name, budget, [t.replace("inf", "-") for t in texts]))
+            values = [_median(those, method, budget, "value") for method in shown]
+            best = f"{min(values):.3g}"
+            texts = [f"**{v:.3g}**" if f"{v:.3g}" == best else f"{v:.3g}" for v in values]
+            lines.append(_line(name, budget, texts))
     for budget in BUDGETS:
-        found = [row for row in rows if row.d == d and row.budget == budget]
-        times = [_median([r.seconds for r in found if r.method == m]) for m in shown]
-        texts = [f"{v:.2g}" for v in times]
-        lines.append(_line("processor seconds", budget, [t.replace("inf", "-") for t in texts]))
+        times = [_median(here, method, budget, "seconds") for method in shown]
+        lines.append(_line("processor seconds", budget, [f"{v:.2g}" for v in times]))
     return "\n".join(lines)
+
+
+def _median(rows: list[Row], method: str, budget: int, what: str) -> float:
+    """Return the median over runs, infinite unless all of them came to the budget."""
+    first = [row for row in rows if row.method == method and row.budget == BUDGETS[0]]
+    found = [row for row in rows if row.method == method and row.budget == budget]
+    if not found or len(found) < len(first):
+        return math.inf
+    return statistics.median(getattr(row, what) for row in found)
+
+
+def _line(name: str, budget: int, cells: list[str]) -> str:
+    return f"| {name} | {budget} | " + " | ".join(c.replace("inf", "-") for c in cells) + " |"
 
 
 def notes(rows: list[Row], d: int) -> str:
@@ -306,18 +318,6 @@ def notes(rows: list[Row], d: int) -> str:
             ended = f", {len(early)} of {len(used)} runs ended by themselves" if early else ""
             parts.append(f"{method} {len(seeds)}{ended}")
     return "Seeds: " + "; ".join(parts) + "."
-
-
-def _median(values: list[float]) -> float:
-    return statistics.median(values) if values else math.inf
-
-
-def _bold(text: str, best: bool) -> str:
-    return f"**{text}**" if best and text != "inf" else text
-
-
-def _line(name: str, budget: int, cells: list[str]) -> str:
-    return f"| {name} | {budget} | " + " | ".join(cells) + " |"
 
 
 def main() -> None:
