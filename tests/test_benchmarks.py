@@ -46,7 +46,7 @@ def test_a_benchmark_runs(name, tmp_path):
         ("finite_sums.py", "0-1 error"),
         ("gradients.py", "poisson"),
         ("noise.py", "units: gap"),
-        ("box_peers.py", "Hartmann6"),
+        ("box_peers.py", "| Branin | 50 |"),
     ],
 )
 def test_what_weighs_the_default_solver_runs(command, shown, tmp_path):
