@@ -12,6 +12,7 @@ the standard deviation between seeds, and by 5 %. Cases that never read a number
 """
 
 import argparse
+import contextlib
 import math
 import sys
 import time
@@ -113,19 +114,8 @@ class Case:
 def cases(seed: int, *, full: bool) -> Iterator[Case]:
     """Yield the cases: a third of the suite, rough ones, several minima, boxes, units, noise."""
     for name in SUITE + MORE_SUITE * full:
-        try:
-            problem = make(name)
-        except (Unavailable, szoht.SzohtError):
-            continue  # its data are not here
-        yield Case(
-            name=name,
-            f=problem.fun,
-            x0=problem.x0,
-            space={"k": problem.k},
-            best=problem.best,
-            goal=problem.target - problem.best,
-            budget=4_000,
-        )
+        with contextlib.suppress(Unavailable, szoht.SzohtError):  # its data may not be here
+            yield of_suite(name)
     wanted = {*ROUGH, *SEVERAL_MINIMA, *BOX, *UNITS, *(MORE_ROUGH + MORE) * full}
     for other in solver_cases.development(seed):
         if other.name in wanted:
@@ -148,6 +138,20 @@ def cases(seed: int, *, full: bool) -> Iterator[Case]:
     yield from whole_runs(seed)
 
 
+def of_suite(name: str) -> Case:
+    """Return a problem of the suite as one of these."""
+    problem = make(name)
+    return Case(
+        name=name,
+        f=problem.fun,
+        x0=problem.x0,
+        space={"k": problem.k},
+        best=problem.best,
+        goal=problem.target - problem.best,
+        budget=4_000,
+    )
+
+
 def of_solver_case(other: solver_cases.Case) -> Case:
     """Return a case of the solver's benchmark as one of these."""
     return Case(
@@ -163,9 +167,22 @@ def of_solver_case(other: solver_cases.Case) -> Case:
 
 def whole_runs(seed: int) -> Iterator[Case]:
     """Yield runs that end by themselves, and one whose budget is small."""
-    for name in ("quadratic", "ellipsoid rotated", "products"):
+    for name in ("quadratic", "ellipsoid rotated", "products", "|x| quadratic", "1 - exp(-q)"):
         (other,) = [case for case in solver_cases.development(seed) if case.name == name]
         yield replace(of_solver_case(other), name=f"{name}, to its end", budget=20_000, whole=True)
+    for name in ("valley", "port1-k10"):
+        with contextlib.suppress(Unavailable, szoht.SzohtError):
+            other_ = of_suite(name)
+            yield replace(other_, name=f"{name}, to its end", budget=20_000, whole=True)
+    yield Case(
+        name="slopes that mislead",
+        f=misleading,
+        x0=np.zeros(12),
+        space={"k": 1},
+        best=-3.59208,
+        goal=0.1,
+        budget=2_000,
+    )
     small = noise.hartmann6(seed=seed)
     yield Case(
         name="Hartmann6, 45 queries",
@@ -177,6 +194,12 @@ def whole_runs(seed: int) -> Iterator[Case]:
         budget=45,
         measured=lambda: small.f,
     )
+
+
+def misleading(x: Vector) -> float:
+    """Return a sum of wells, the deepest of which has the smallest slope at its edge."""
+    deepest = -(0.05 * x[1] + x[1] ** 3) / (1 + (x[1] / 2) ** 4)
+    return float((x[0] - 1) ** 2 + deepest + (x[2:] ** 2 - 0.5 * x[2:]).sum())
 
 
 def other_spaces(seed: int) -> Iterator[Case]:

@@ -299,7 +299,7 @@ def _median(rows: list[Row], method: str, budget: int, what: str) -> float:
     found = [row for row in rows if row.method == method and row.budget == budget]
     if not found or len(found) < len(first):
         return math.inf
-    return statistics.median(getattr(row, what) for row in found)
+    return float(statistics.median(getattr(row, what) for row in found))
 
 
 def _line(name: str, budget: int, cells: list[str]) -> str:

@@ -111,8 +111,8 @@ class Exploration:
             return math.inf
         smooth = self.landscape is Landscape.SMOOTH
         effort = policy.effort * (1.0 if smooth else policy.effort_rough)
-        floor = policy.floor_smooth if smooth else policy.floor_rough
-        queries = max(effort * self.context.last_gain, floor * n + 2 * self.look)
+        floor = 0.0 if smooth else policy.floor_rough * n
+        queries = max(effort * self.context.last_gain, floor + 2 * self.look)
         return self.context.effort * queries
 
     @property

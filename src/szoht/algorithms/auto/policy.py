@@ -94,10 +94,6 @@ class Policy(SolverNumbers):
     """Measurements for the matched filter, in looks; doubled after each stalled round."""
     looks_dense: float = 12.0
     """Measurements that a gradient that is not sparse is worth, in looks."""
-    pursuit_error: float = 0.1
-    """Relative error on held-out rows up to which matching pursuit is believed."""
-    memory: float = 0.7
-    """Weight of older matched filters, and of a move's earlier turns: things change."""
 
     small_budget: float = 10.0
     """Budgets below this many queries per non-zero, and 3.5 times as many in all, skip the noise
@@ -122,16 +118,13 @@ class Policy(SolverNumbers):
     gain_share: float = 1e-5
     """A round that gains less than this share of f, or of all gains, is stalled."""
     gain_share_coarse: float = 0.03
-    """The same on part of a finite sum; a path over k ends where k doubled gains less."""
+    """The same on part of a finite sum; a path over k ends where k doubled gains less, and a move
+    that gains less is not the first one again."""
     stalled_rounds: int = 6
     """Stalled rounds, each with twice the measurements, before a descent ends, and restarts from
     perturbed supports without a gain before a search over supports does."""
     swap_pairs: int = 15
     """Exchanges of one coordinate for one that are tried at a time."""
-    pool: int = 4
-    """Coordinates from which the support is perturbed, in units of k."""
-    quiet_bases: int = 4
-    """Random bases that show no new variable before the screening of variables ends."""
 
     # patience
     effort: float = 5.0
@@ -141,10 +134,8 @@ class Policy(SolverNumbers):
     queries of the search by slopes, before f is compared over longer distances."""
     floor_slopes: float = 200.0
     """Least such queries of the search by slopes: every move has its turn."""
-    floor_smooth: float = 10.0
-    """Least such queries, per coordinate of the support, where all restarts came back."""
     floor_rough: float = 3000.0
-    """The same elsewhere."""
+    """Least such queries, per coordinate of the support, unless all restarts came back."""
 
     noise: NoisePolicy = field(default_factory=NoisePolicy)
     """Where values err."""
@@ -158,6 +149,11 @@ class Policy(SolverNumbers):
     def accuracy_polish(self) -> float:
         """The same on a support that did not change."""
         return 1e-3 * self.accuracy_narrow
+
+    @property
+    def pursuit_error(self) -> float:
+        """Relative error on held-out rows up to which matching pursuit is believed."""
+        return 1 - self.noise.clear
 
     @property
     def prony_error(self) -> float:

@@ -33,6 +33,9 @@ slopes outside the support do not vanish, all such moves are."""
 IDLE_TURNS = 20
 """Turns in a row, per move, in which nothing was asked: there is nothing left to do."""
 
+MEMORY = 0.7
+"""Weight of a move's earlier turns: what helps changes (0.01 and 1: within 1.05 in cost)."""
+
 
 @dataclass
 class _Record:
@@ -119,9 +122,8 @@ class MoveSchedule:
     def record(self, move: ExploringMove, *, cost: int, gained: bool) -> None:
         """Remember what a turn has cost and gained."""
         record = self._records[move.name]
-        memory = self._search.context.policy.memory
-        record.wins = memory * record.wins + gained
-        record.cost = memory * record.cost + cost
+        record.wins = MEMORY * record.wins + gained
+        record.cost = MEMORY * record.cost + cost
         record.queries += cost
         if gained:
             for other in self._records.values():

@@ -26,7 +26,7 @@ class PerturbSupport:
         structure, generator = context.structure, context.generator()
         here = structure.atoms(structure.active(state.point.z))
         lost = _drawn(here, max(1, len(here) // 3), generator)
-        near = structure.atoms(state.steepest(context, context.policy.pool * structure.size))
+        near = structure.atoms(state.steepest(context, math.ceil(structure.look)))
         new = _drawn(near, structure.count(lost), generator)
         z = structure.exchanged(state.point.z, lost, new)
         support = np.union1d(structure.active(z), new)

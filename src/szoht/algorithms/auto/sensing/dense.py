@@ -165,7 +165,4 @@ def _match(sensing: SensingRound, known: Indices, slopes: Vector) -> MatchedFilt
     weight, before = noise**-2, sensing.memory.matched
     if before is None:
         return MatchedFilter(weighted=seen * weight, weight=weight)
-    share = sensing.policy.memory
-    return MatchedFilter(
-        weighted=seen * weight + share * before.weighted, weight=weight + share * before.weight
-    )
+    return MatchedFilter(weighted=seen * weight + before.weighted, weight=weight + before.weight)
