@@ -90,7 +90,7 @@ def test_it_is_stored_with_the_run(tmp_path):
             raise KeyboardInterrupt
         return fun(x)
 
-    policy = {"policy": Policy(stalled_rounds=3)}
+    policy = {"policy": Policy(swap_pairs=5)}
     settings = {"k": 3, "max_queries": 400, "rng": 0, "plan_width": 8, "options": policy}
     path = tmp_path / "runs.db"
     whole = szoht.minimize(fun, np.zeros(60), **settings)

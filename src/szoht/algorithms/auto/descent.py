@@ -30,6 +30,10 @@ MOVES: tuple[Move, ...] = (
     Swap(cold=True),
 )
 
+MAX_STALLED = 6
+"""Rounds without a gain, each with twice the measurements, and restarts from perturbed supports
+without one; patience ends most searches before."""
+
 
 def descend(  # noqa: C901  (one loop, read from top to bottom)
     context: SearchContext,
@@ -49,7 +53,7 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
     state = replace(state, stalled=0, gain_share=gain_share)
     coarse = gain_share > context.policy.gain_share
     favorite, noise = 0, state.noise
-    while state.stalled < context.policy.stalled_rounds:
+    while state.stalled < MAX_STALLED:
         state = replace(state, noise=_in_turn(context, noise))
         slopes, memory = yield from sense(
             context,
@@ -140,12 +144,7 @@ def search_supports(context: SearchContext, state: SearchState) -> Steps[SearchS
     policy = context.policy
     state = yield from descend(context, state, policy.gain_share)
     failed = 0
-    while (
-        failed < policy.stalled_rounds
-        and state.noise.exact
-        and state.exact
-        and not _is_spent(context)
-    ):
+    while failed < MAX_STALLED and state.noise.exact and state.exact and not _is_spent(context):
         if not state.point.z.any():
             break
         solution = yield from PerturbSupport().propose(context, state)

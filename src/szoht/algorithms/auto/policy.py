@@ -120,9 +120,6 @@ class Policy(SolverNumbers):
     gain_share_coarse: float = 0.03
     """The same on part of a finite sum; a path over k ends where k doubled gains less, and a move
     that gains less is not the first one again."""
-    stalled_rounds: int = 6
-    """Stalled rounds, each with twice the measurements, before a descent ends, and restarts from
-    perturbed supports without a gain before a search over supports does."""
     swap_pairs: int = 15
     """Exchanges of one coordinate for one that are tried at a time."""
 
