@@ -86,6 +86,20 @@ def test_a_function_of_unit_scale_keeps_its_unit_for_few_values():
     assert 100_000 - asked.left <= 6
 
 
+def doubted(units):
+    asked = Asked(parabola(units), sigma=0.0)
+    asked.sigma = 1e-3
+    return not finish(common_unit(asked.parts(), K))[1]
+
+
+def test_one_unit_is_doubted_where_units_differ():
+    rng = np.random.default_rng(0)
+    mixed = [doubted(10.0 ** rng.uniform(-2, 2, D)) for _ in range(20)]
+    assert sum(mixed) >= 15  # two values: they may look alike along one direction
+    assert not doubted(np.ones(D))
+    assert not doubted(np.full(D, 0.5))
+
+
 def test_each_axis_gets_the_length_over_which_f_curves():
     unit = 10.0 ** np.random.default_rng(4).uniform(-3, 3, D)
     asked = Asked(parabola(unit))

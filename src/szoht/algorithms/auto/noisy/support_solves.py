@@ -114,8 +114,13 @@ class SupportSolves:
         return True
 
     def _shows_more(self, sensed: Sensed) -> bool:
-        """Tell whether a slope off the support is beyond doubt, and values for it are left."""
+        """Tell whether a slope off the support is beyond doubt, and values for it are left.
+
+        Few coordinates must explain the slopes: where units differ, all of them seem to matter.
+        """
         found = sensed.recovery
+        if found.r2 < 0.5 * found.signal:
+            return False
         off = ~np.isin(found.order[: found.size], self.support)
         sure = (found.z[: found.size][off] >= self.policy.standard_errors_sure).any()
         return bool(sure) and self.room >= 4 * n_terms(2 * self.k)

@@ -31,6 +31,9 @@ USUAL_UNITS = 0.03, 30.0
 CLEAR = 20.0
 """Changes over one unit that are larger than this many errors stand out."""
 
+NEAR = 0.3
+"""A minimum that seems to be nearer than this, in units, makes one unit for all doubtful."""
+
 DIRECTIONS = 4
 """Along so many a unit is measured that is not the usual one."""
 
@@ -80,12 +83,15 @@ class EvenParts:
 
 
 def common_unit(parts: EvenParts, k: int) -> Steps[tuple[float, bool]]:
-    """Return one unit for all coordinates, and whether slopes stand out over one of the given ones.
+    """Return one unit for all coordinates, and whether it seems to be that of each of them.
 
-    It is one if f changes and curves between the usual lengths, which takes two values to see.
+    It is one if f changes and curves between the usual lengths, which takes two values to see. A
+    few coordinates with short units curve so much that the minimum seems to be near: then, or if
+    slopes do not stand out, each may have another unit.
     """
     even, odd = yield from _along_all(parts, 1.0)
-    clear = odd > CLEAR * parts.noise.sigma
+    near = 0 < odd * _share(parts, k) < 2 * NEAR * even
+    clear = odd > CLEAR * parts.noise.sigma and not near
     if max(abs(even), odd) <= parts.visible:
         unit = yield from _longer(parts)
     else:
@@ -122,12 +128,16 @@ def _shorter(parts: EvenParts, even: float, odd: float, k: int) -> Steps[float]:
         length, even, odd = length / DECADE, shorter, slope
     if length == 1 or not 0 < even < math.inf:
         return 1.0
-    # each of d coordinates has its share of the curvature, k of them have one of the slope
-    share, noise = parts.values.d / math.sqrt(k), parts.noise.sigma
+    share, noise = _share(parts, k), parts.noise.sigma
     if length * max(odd, noise) / (2 * even) * share >= USUAL_UNITS[0]:
         return 1.0
     even, odd = yield from _along_all(parts, length, DIRECTIONS)
     return length * max(odd, noise) / (2 * abs(even)) * share
+
+
+def _share(parts: EvenParts, k: int) -> float:
+    """Each of d coordinates has its share of the curvature, k of them have one of the slope."""
+    return parts.values.d / math.sqrt(k)
 
 
 @dataclass(frozen=True, kw_only=True)
