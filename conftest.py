@@ -29,7 +29,9 @@ CLUSTERS = {"dask_client": "test_dask", "ray_cluster": "test_ray"}
 
 UNTRACED = (
     "tests/algorithms/auto/test_endings.py",
+    "tests/algorithms/auto/test_feasible.py",
     "tests/algorithms/auto/test_integers.py",
+    "tests/algorithms/auto/test_noisy.py",
     "tests/algorithms/auto/test_rough.py",
     "tests/algorithms/auto/test_solver.py",
     "tests/algorithms/auto/test_structures.py",
@@ -43,7 +45,13 @@ UNTRACED = (
 )
 """Long files that only repeat lines which other tests run: coverage would double their time."""
 
-FIRST = ("tests/test_benchmarks.py", "tests/evaluation/executors/test_orphans.py")
+FIRST = (
+    "tests/test_benchmarks.py",
+    "tests/evaluation/executors/test_orphans.py",
+    "tests/conformance/test_conformance.py",
+    "tests/store/test_crafted.py",
+    "tests/algorithms/auto/test_endings.py",
+)
 """The longest files: one that came last would leave the other process idle."""
 
 

@@ -79,36 +79,40 @@ OPERATORS = [
     Identity(),
 ]
 
+LONG = pytest.mark.statistical  # much like others, and slow
+
 STRUCTURES = [
     (Sparse(1), 8),
     (Sparse(3), 40),
     (Sparse(3, always=[0, 17, 39]), 40),
     (SparseBox(2, low=-1.0, high=0.5, always=[5]), 30),
     (SparseBox(3, low=-1.0, high=0.5), 40),
-    (SparseBox(2, low=np.zeros(30), high=np.linspace(0, 3, 30)), 30),
+    pytest.param(SparseBox(2, low=np.zeros(30), high=np.linspace(0, 3, 30)), 30, marks=LONG),
     (SparseBox(4, low=0.0, high=np.inf), 20),
     (GroupSparse(k=2, size=3), 30),
     (GroupSparse(k=2, groups=[0, 1, 1, 1, 2, 2, 0, 3, 3, 3, 3, 3]), 12),
-    (GroupSparse(k=3, groups=np.arange(60) % 20), 60),
+    pytest.param(GroupSparse(k=3, groups=np.arange(60) % 20), 60, marks=LONG),
     (GroupSparse(k=2, size=4, low=-np.linspace(0, 1, 40), high=np.linspace(2, 0, 40)), 40),
     (GroupSparse(k=2, size=4, per_group=2), 20),
     (GroupSparse(k=2, groups=[[0, 1, 2], [2, 3, 4], [4, 5, 6], [6, 7]]), 8),
     (SparseSum(4), 40),
-    (SparseSum(5, total=3.0), 60),
+    pytest.param(SparseSum(5, total=3.0), 60, marks=LONG),
     (SparseSum(6, low=-0.5, high=1.5), 40),
     (SparseSimplex(1), 8),
     (SparseSimplex(4), 40),
-    (SparseSimplex(5, total=3.0), 100),
-    (SparseSimplex(12), 12),
+    pytest.param(SparseSimplex(5, total=3.0), 100, marks=LONG),
+    pytest.param(SparseSimplex(12), 12, marks=LONG),
     (TreeSparse(4, np.concatenate([[-1], np.arange(30) // 2])), 31),
     (TreeSparse(3, [-1, 0, 1, 2, -1, 4, 5, -1], low=-1.0, high=2.0), 8),
     (GraphSparse(2, [[i, i + 1] for i in range(11)]), 12),
     (Semicontinuous(3, at_least=0.5), 30),
-    (Semicontinuous(4, at_least=np.linspace(0, 1, 40), low=-1.0, high=3.0), 40),
+    pytest.param(
+        Semicontinuous(4, at_least=np.linspace(0, 1, 40), low=-1.0, high=3.0), 40, marks=LONG
+    ),
     (Semicontinuous(3, at_least=0.5, low=0.0, high=2.0), 30),
     (SparseSimplex(5, at_least=0.1, at_most=0.4), 30),
     (SparseSimplex(5, total=3.0, at_most=0.9), 30),
-    (SparseSimplex(5, at_most=0.2), 30),
+    pytest.param(SparseSimplex(5, at_most=0.2), 30, marks=LONG),
     (SparseSimplex(6, at_least=0.05, at_most=0.25, groups=[*range(20)] * 2, per_group=1), 40),
     (TwoStep(sparse=Sparse(3), convex=L1Ball(2.0)), 30),
     (TwoStep(sparse=Sparse(3), convex=Box(-1.0, 2.0)), 30),
@@ -261,7 +265,9 @@ SEARCHES = [
         None,
     ),
     (algorithms.corner_search(constraint=PAIRS), None),
-    (algorithms.corner_search(constraint=SparseBox(3, low=-1.0, high=1.0)), 10),
+    pytest.param(
+        algorithms.corner_search(constraint=SparseBox(3, low=-1.0, high=1.0)), 10, marks=LONG
+    ),
 ]
 
 

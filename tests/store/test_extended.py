@@ -82,7 +82,7 @@ def extended(store, method, at):
     return store.with_name(f"{store.name}.killed"), first
 
 
-@pytest.mark.parametrize("at", [1, 100])
+@pytest.mark.parametrize("at", [pytest.param(1, marks=pytest.mark.statistical), 100])
 @pytest.mark.parametrize("method", sorted(algorithms.METHODS))
 def test_killed_while_it_is_extended(tmp_path, method, at):
     settings, given = problem(method)
