@@ -1,5 +1,6 @@
 """Ray: evaluation as remote tasks."""
 
+import time
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,6 +15,11 @@ from szoht.evaluation.executors.base import RemoteFuture, WorkerPool
 from szoht.evaluation.executors.wire import Task
 
 __all__ = ["Ray"]
+
+SETTLE_SECONDS = 1.0
+"""A task is not cancelled before it has had so long to start: Ray ends the whole process, "Tried to
+complete task that was not pending", if one is between being sent and being known to run
+(github.com/ray-project/ray/issues/54846; seen with 2.60)."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ class RayPool(WorkerPool):
         self._n = n
         self._shared_objective = ray.put(ray.cloudpickle.dumps(objective))
         self._shared_plan: Any = None
-        self._references: dict[int, Any] = {}
+        self._references: dict[int, tuple[Any, float]] = {}
         # the scheduler retries, for every executor
         self._work = ray.remote(_work_on_ray).options(max_retries=0, num_cpus=1)
 
@@ -71,7 +77,7 @@ class RayPool(WorkerPool):
     def submit(self, task: Task) -> RemoteFuture:
         """Start a task."""
         reference = self._work.remote(task, self._shared_objective, self._shared_plan)
-        self._references[task.number] = reference
+        self._references[task.number] = reference, time.monotonic()
         future = RemoteFuture(lambda: self._cancel(task.number, force=False))
         reference.future().add_done_callback(lambda done: future.set_outcome(done.result))
         return future
@@ -87,9 +93,13 @@ class RayPool(WorkerPool):
             self._cancel(number, force=False)
 
     def _cancel(self, number: int, *, force: bool) -> None:
-        reference = self._references.pop(number, None)
-        if reference is not None:
-            with suppress(Exception):
+        reference, since = self._references.pop(number, (None, 0.0))
+        if reference is None:
+            return
+        with suppress(Exception):
+            settle = max(0.0, since + SETTLE_SECONDS - time.monotonic())
+            finished, _ = self._ray.wait([reference], timeout=settle)
+            if not finished:
                 self._ray.cancel(reference, force=force)
 
 
