@@ -89,7 +89,7 @@ class RunLog:
         self._newest = f"best {best:.8g} after {queries}"
         now = time.monotonic()
         if self._thread is None and now - self._last >= self._interval:
-            improved = True  # nobody else would say so
+            improved = True  # no other line would say so
         if not improved or (self._since and progress.seconds <= self._since):
             return
         if self._lines < UNLIMITED_LINES or now - self._last >= 1.0:

@@ -6,7 +6,7 @@ import pytest
 from szoht import AskTell, L1Ball, SparseBox, Status, algorithms, minimize
 from szoht.algorithms.auto import Auto
 from szoht.algorithms.auto.records import Curvature, schur_complement
-from szoht.algorithms.auto.structures.coordinates import importance
+from szoht.algorithms.auto.structures.importance import importance
 from szoht.core.random import Key
 from szoht.estimators.sensing import (
     FourierRows,

@@ -8,9 +8,10 @@ import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
-from szoht.algorithms.auto.restricted.bfgs import MAX_UNITS, minimize_on
+from szoht.algorithms.auto.restricted.bfgs import minimize_on
 from szoht.algorithms.auto.restricted.face import Face
 from szoht.algorithms.auto.restricted.goal import Goal
+from szoht.algorithms.auto.restricted.line_search import MAX_UNITS
 from szoht.algorithms.auto.restricted.local import minimize_robustly
 from szoht.algorithms.auto.state import SearchState
 from szoht.types import Indices, Vector

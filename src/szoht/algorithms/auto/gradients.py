@@ -18,7 +18,8 @@ from szoht.algorithms.auto.moves.extend import ExtendAndPrune
 from szoht.algorithms.auto.moves.model_exchange import ModelExchange, is_free, is_plain
 from szoht.algorithms.auto.noise import estimate_noise
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
-from szoht.algorithms.auto.restricted.bfgs import Goal, minimize_on
+from szoht.algorithms.auto.restricted.bfgs import minimize_on
+from szoht.algorithms.auto.restricted.goal import Goal
 from szoht.algorithms.auto.sensing.sense import sense
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.units import find_units

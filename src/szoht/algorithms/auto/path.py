@@ -16,7 +16,7 @@ from szoht.algorithms.auto.gradients import judge_start
 from szoht.algorithms.auto.moves.join import drop_least
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
-from szoht.algorithms.auto.restricted.bfgs import Solution
+from szoht.algorithms.auto.restricted.goal import Solution
 from szoht.algorithms.auto.samples import part
 from szoht.algorithms.auto.sensing.round import SensingMemory
 from szoht.algorithms.auto.solver import begin

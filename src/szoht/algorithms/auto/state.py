@@ -7,7 +7,7 @@ import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.records import Confidence, Curvature, EvaluatedPoint, NoiseModel, Slopes
-from szoht.algorithms.auto.restricted.bfgs import Solution
+from szoht.algorithms.auto.restricted.goal import Solution
 from szoht.algorithms.auto.sensing.round import SensingMemory
 from szoht.types import Indices, Vector
 

@@ -20,7 +20,7 @@ __all__ = ["Speculation", "together"]
 T = TypeVar("T")
 
 MAX_WAITING_VALUES = 1_000
-"""Values that nobody has asked for yet; older ones are forgotten."""
+"""Values that were not asked for yet; older ones are forgotten."""
 
 
 class Speculation:

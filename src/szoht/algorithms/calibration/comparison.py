@@ -15,8 +15,9 @@ import numpy as np
 from szoht.algorithms.calibration.excursions import follow
 from szoht.algorithms.calibration.moves import measure_answer, refine
 from szoht.algorithms.calibration.quantiles import chi_square_quantile
+from szoht.algorithms.calibration.records import Visit
 from szoht.algorithms.calibration.reprobing import probe_variables
-from szoht.algorithms.calibration.search import CalibrationSearch, Visit
+from szoht.algorithms.calibration.search import CalibrationSearch
 from szoht.algorithms.calibration.supports import Support, SupportCandidate
 from szoht.algorithms.generator import Steps
 from szoht.types import Indices

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from szoht.algorithms.calibration.excursions import follow
+from szoht.algorithms.calibration.records import SavedCenter
 from szoht.algorithms.calibration.reprobing import probe_again, probe_variables
 from szoht.algorithms.calibration.resensing import Resensing
-from szoht.algorithms.calibration.search import CalibrationSearch, SavedCenter
+from szoht.algorithms.calibration.search import CalibrationSearch
 from szoht.algorithms.calibration.sensing import ProbeFits
 from szoht.algorithms.calibration.supports import Support, SupportCandidate
 from szoht.algorithms.generator import Steps

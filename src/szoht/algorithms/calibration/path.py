@@ -6,7 +6,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from szoht.algorithms.calibration.quantiles import chi_square_quantile
-from szoht.algorithms.calibration.search import CalibrationSearch, SavedCenter, Visit
+from szoht.algorithms.calibration.records import SavedCenter, Visit
+from szoht.algorithms.calibration.search import CalibrationSearch
 from szoht.algorithms.generator import Steps
 from szoht.core.algorithm import PathPoint
 

@@ -7,8 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from szoht.algorithms.calibration.quantiles import chi_square_quantile, student_quantile
+from szoht.algorithms.calibration.records import Visit
 from szoht.algorithms.calibration.residuals import cost, loss_weights
-from szoht.algorithms.calibration.search import CalibrationSearch, Visit
+from szoht.algorithms.calibration.search import CalibrationSearch
 from szoht.types import Indices, Vector
 
 __all__ = ["FitReport", "OtherSupport", "describe_fit"]

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from szoht.algorithms.calibration.policy import CalibrationPolicy
 from szoht.algorithms.calibration.posterior import JacobianPosterior
 from szoht.algorithms.calibration.probing import Domain
 from szoht.algorithms.calibration.quantiles import chi_square_quantile
+from szoht.algorithms.calibration.records import FailuresInRowError, SavedCenter, Visit
 from szoht.algorithms.calibration.residuals import Loss, Residuals, cost
 from szoht.algorithms.calibration.supports import MisfitModel, Support, SupportCandidate
 from szoht.algorithms.calibration.weighting import Weighting, weights_at
@@ -19,28 +19,7 @@ from szoht.core.query import Plan
 from szoht.core.random import Purpose
 from szoht.types import Mask, Vector
 
-__all__ = ["CalibrationSearch", "FailuresInRowError", "SavedCenter", "Visit"]
-
-
-class FailuresInRowError(Exception):
-    """So many simulations failed one after the other that the search ends, at any stage."""
-
-
-@dataclass(frozen=True)
-class Visit:
-    """A point that may be an answer, in units, and its residuals."""
-
-    point: Vector
-    residuals: Vector
-
-
-class SavedCenter(NamedTuple):
-    """A center, its residuals, and the posterior of the Jacobian there."""
-
-    point: Vector
-    residuals: Vector
-    variance: float
-    posterior: JacobianPosterior
+__all__ = ["CalibrationSearch"]
 
 
 @dataclass(kw_only=True)
@@ -287,11 +266,11 @@ class CalibrationSearch:
         self.center_variance = 0.5 * self.noise**2
         self.reweight()
 
-    def save(self) -> "SavedCenter":
+    def save(self) -> SavedCenter:
         """Return what `restore` needs to come back to the center."""
         return SavedCenter(self.center, self.center_residuals, self.center_variance, self.known)
 
-    def restore(self, saved: "SavedCenter") -> None:
+    def restore(self, saved: SavedCenter) -> None:
         """Come back to a center, with what was known there."""
         self.center, self.center_residuals, self.center_variance, self.posterior = saved
         self.reweight()

@@ -11,8 +11,9 @@ from szoht.algorithms.calibration.moves import improve, measure_answer
 from szoht.algorithms.calibration.path import CRITERIA, Criterion, keep_support, walk_path
 from szoht.algorithms.calibration.policy import CalibrationPolicy
 from szoht.algorithms.calibration.probing import Domain
+from szoht.algorithms.calibration.records import FailuresInRowError
 from szoht.algorithms.calibration.residuals import LOSS_NAMES, Loss, Residuals
-from szoht.algorithms.calibration.search import CalibrationSearch, FailuresInRowError
+from szoht.algorithms.calibration.search import CalibrationSearch
 from szoht.algorithms.calibration.sensing import measure_start, sense
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext, Steps
 from szoht.core.algorithm import Ending, State

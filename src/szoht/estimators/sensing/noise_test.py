@@ -131,7 +131,7 @@ class NoiseModel:
 
 
 def robust_scale(values: Vector) -> float:
-    """Return the median absolute deviation, scaled to the standard deviation of a normal law."""
+    """Return the median absolute deviation as a standard deviation: that of normal errors."""
     return 1.4826 * float(np.median(np.abs(values - np.median(values))))
 
 

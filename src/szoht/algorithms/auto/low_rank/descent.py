@@ -9,13 +9,13 @@ import numpy as np
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.low_rank.tangent import OuterProducts, TangentSpace, truncated
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
-from szoht.algorithms.auto.restricted.bfgs import (
+from szoht.algorithms.auto.restricted.goal import ARMIJO
+from szoht.algorithms.auto.restricted.line_search import (
     MAX_STEP_GROWTH,
     MAX_TRIALS,
     MAX_UNITS,
     parabola,
 )
-from szoht.algorithms.auto.restricted.goal import ARMIJO
 from szoht.types import Vector
 
 __all__ = ["Manifold"]

@@ -11,7 +11,7 @@ from szoht.algorithms.auto.low_rank.tangent import TangentSpace, truncated
 from szoht.algorithms.auto.noise import estimate_noise
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
-from szoht.algorithms.auto.restricted.bfgs import MAX_UNITS
+from szoht.algorithms.auto.restricted.line_search import MAX_UNITS
 from szoht.algorithms.auto.structures.coordinates import Coordinates
 from szoht.algorithms.auto.units import find_units
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext

@@ -7,7 +7,8 @@ import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.records import Confidence, Curvature, EvaluatedPoint, NoiseModel, Steps
-from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_in_box, minimize_on
+from szoht.algorithms.auto.restricted.bfgs import minimize_in_box, minimize_on
+from szoht.algorithms.auto.restricted.goal import Goal, Solution
 from szoht.algorithms.auto.sensing.axis_slopes import slope_points
 from szoht.algorithms.auto.state import SearchState
 from szoht.types import Indices

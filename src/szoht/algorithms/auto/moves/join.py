@@ -8,7 +8,8 @@ import numpy as np
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.moves.extend import keep_only
 from szoht.algorithms.auto.records import NoiseModel, Steps
-from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_on
+from szoht.algorithms.auto.restricted.bfgs import minimize_on
+from szoht.algorithms.auto.restricted.goal import Goal, Solution
 from szoht.algorithms.auto.state import SearchState
 
 __all__ = ["JoinAndPrune", "drop_least"]

@@ -8,7 +8,8 @@ from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.hessian import ensure_columns
 from szoht.algorithms.auto.records import Curvature, Steps
 from szoht.algorithms.auto.restricted.best_subset import Quadratic, best_subset
-from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_on
+from szoht.algorithms.auto.restricted.bfgs import minimize_on
+from szoht.algorithms.auto.restricted.goal import Goal, Solution
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structure import Structure
 from szoht.algorithms.auto.structures.coordinates import Coordinates

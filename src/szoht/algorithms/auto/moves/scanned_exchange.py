@@ -32,7 +32,7 @@ class ScannedExchange:
 
     @property
     def all_tried(self) -> bool:
-        """Whether every atom of the incumbent has left once, in vain."""
+        """Whether every atom of the incumbent has left once without a gain."""
         return self.turns >= max(1, len(self.support))
 
     def run(self, search: Exploration) -> Steps[None]:

@@ -24,7 +24,7 @@ AMPLITUDES_BLIND = (1.0, 3.0, 0.1, 10.0, 0.3, 30.0, 0.01)
 """The same while no variable is known: on a plateau, most lengths lead nowhere."""
 
 QUIET_MOST = 40
-"""Bases that are tried in vain before the first variable is found."""
+"""Bases that may show nothing before the first variable is found."""
 
 QUIET_KNOWN = 4
 """The same once some are found (1 and 16 cost up to 1.2 times as much)."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
-from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_on
+from szoht.algorithms.auto.restricted.bfgs import minimize_on
+from szoht.algorithms.auto.restricted.goal import Goal, Solution
 from szoht.algorithms.auto.state import SearchState
 from szoht.types import Indices
 

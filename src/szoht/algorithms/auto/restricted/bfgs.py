@@ -2,14 +2,12 @@
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.curvatures import axis_curvatures
 from szoht.algorithms.auto.records import (
-    ROUNDING,
     Curvature,
     EvaluatedPoint,
     NoiseModel,
@@ -17,28 +15,21 @@ from szoht.algorithms.auto.records import (
     schur_complement,
 )
 from szoht.algorithms.auto.restricted.face import Face
-from szoht.algorithms.auto.restricted.goal import ARMIJO, Goal, Solution
+from szoht.algorithms.auto.restricted.goal import Goal, Solution
+from szoht.algorithms.auto.restricted.line_search import (
+    MAX_UNITS,
+    RestrictedProblem,
+    difference_lengths,
+    in_steps,
+    line_search,
+    moved_by,
+)
 from szoht.algorithms.auto.restricted.pattern_search import sweep
 from szoht.algorithms.auto.restricted.sqp import minimize_by_models
-from szoht.algorithms.auto.sensing.axis_slopes import axis_slopes, slope_points
+from szoht.algorithms.auto.sensing.axis_slopes import axis_slopes
 from szoht.types import Indices, Mask, Vector
 
-__all__ = ["Goal", "Solution", "minimize_in_box", "minimize_on", "parabola"]
-
-MAX_STEP_GROWTH = 10.0
-MAX_TRIALS = 10
-
-MAX_UNITS = 1e9
-"""A point this many units away, with f still falling, has left every reasonable range."""
-
-
-class _RestrictedProblem(NamedTuple):
-    context: SearchContext
-    noise: NoiseModel
-    support: Indices
-    low: Vector
-    high: Vector
-    feasible: bool
+__all__ = ["minimize_in_box", "minimize_on"]
 
 
 def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
@@ -65,7 +56,7 @@ def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
             )
         )
     feasible = structure.fits(support)
-    problem = _RestrictedProblem(
+    problem = RestrictedProblem(
         context, noise, support, structure.low[support], structure.high[support], feasible
     )
     point, central = start, False
@@ -77,7 +68,7 @@ def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
     first = float(np.linalg.norm(slopes))
     for step in range(goal.steps):
         direction = _direction(problem, point, slopes, inverse)
-        if not structure.is_within(_moved(problem, point, direction)):
+        if not structure.is_within(moved_by(problem, point, direction)):
             return (yield from _by_models(problem, point, goal, slopes=slopes, inverse=inverse))
         slope = float(direction @ slopes)
         judged = inverse is not None and (step > 0 or not goal.patient)
@@ -85,7 +76,7 @@ def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
         if not slope < 0 or (judged and hopeless):
             moved = point
         else:
-            moved = yield from _line_search(
+            moved = yield from line_search(
                 problem, point, direction, slope, inverse=inverse, central=central
             )
         stalled = not point.value - moved.value > 1e-9 * abs(point.value) * goal.thorough
@@ -121,7 +112,7 @@ def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
 
 
 def _by_models(
-    problem: _RestrictedProblem,
+    problem: RestrictedProblem,
     point: EvaluatedPoint,
     goal: Goal,
     *,
@@ -143,7 +134,7 @@ def _by_models(
 
 
 def _long_steps(
-    problem: _RestrictedProblem, point: EvaluatedPoint, slopes: Vector
+    problem: RestrictedProblem, point: EvaluatedPoint, slopes: Vector
 ) -> Steps[EvaluatedPoint]:
     """Try each coordinate by shares of the box, downhill first: a local minimum may be near."""
     if not np.isfinite(problem.high - problem.low).all():
@@ -172,7 +163,7 @@ def minimize_in_box(
     low, high = structure.low[support], structure.high[support]
     finite = bool(np.isfinite(high - low).all()) and not structure.sums_to_one
     goal = replace(goal, long_steps=finite)
-    problem = _RestrictedProblem(context, noise, support, low, high, feasible=True)
+    problem = RestrictedProblem(context, noise, support, low, high, feasible=True)
     solution = yield from minimize_on(
         context, start, support, noise, goal, slopes=slopes, curvature=curvature
     )
@@ -186,7 +177,7 @@ def minimize_in_box(
 
 
 def _gradient(
-    problem: _RestrictedProblem,
+    problem: RestrictedProblem,
     point: EvaluatedPoint,
     inverse: Vector | None,
     *,
@@ -195,11 +186,11 @@ def _gradient(
 ) -> Steps[Vector]:
     """Measure the gradient over lengths that balance rounding and what is known of curvature."""
     noise, policy = problem.noise, problem.context.policy
-    if _in_steps(problem):
+    if in_steps(problem):
         return (
             yield from axis_slopes(problem.context, point, problem.support, noise, central=True)
         )
-    steps = _difference_lengths(problem, point.value if value is None else value, inverse)
+    steps = difference_lengths(problem, point.value if value is None else value, inverse)
     if central:
         steps = steps * policy.central_factor
     return (
@@ -209,23 +200,7 @@ def _gradient(
     )
 
 
-def _in_steps(problem: _RestrictedProblem) -> bool:
-    """Tell whether f changes in steps, so that differences are long and two-sided."""
-    return problem.noise.axis_step >= problem.context.policy.long_difference
-
-
-def _difference_lengths(
-    problem: _RestrictedProblem, value: float, inverse: Vector | None
-) -> Vector:
-    """Return lengths that balance the rounding of a value and what is known of curvature."""
-    steps = np.full(problem.support.size, problem.noise.axis_step)
-    if inverse is None:
-        return steps
-    balanced = 2 * np.sqrt(ROUNDING * abs(value) * np.maximum(np.diag(inverse), 0.0))
-    return np.asarray(np.clip(balanced, steps, 1e4 * steps))
-
-
-def _stuck(problem: _RestrictedProblem, point: EvaluatedPoint, slopes: Vector) -> Mask:
+def _stuck(problem: RestrictedProblem, point: EvaluatedPoint, slopes: Vector) -> Mask:
     """Tell which coordinates are at a bound and pushed against it."""
     z = point.z[problem.support]
     stuck: Mask = ((z <= problem.low) & (slopes > 0)) | ((z >= problem.high) & (slopes < 0))
@@ -233,7 +208,7 @@ def _stuck(problem: _RestrictedProblem, point: EvaluatedPoint, slopes: Vector) -
 
 
 def _direction(
-    problem: _RestrictedProblem, point: EvaluatedPoint, slopes: Vector, inverse: Vector | None
+    problem: RestrictedProblem, point: EvaluatedPoint, slopes: Vector, inverse: Vector | None
 ) -> Vector:
     """Return the quasi-Newton step of the coordinates that are free, or the first step."""
     free = np.flatnonzero(~_stuck(problem, point, slopes))
@@ -253,93 +228,6 @@ def _direction(
     return direction
 
 
-def _line_search(
-    problem: _RestrictedProblem,
-    point: EvaluatedPoint,
-    direction: Vector,
-    slope: float,
-    *,
-    inverse: Vector | None,
-    central: bool,
-) -> Steps[EvaluatedPoint]:
-    """Follow parabolas through f, its slope and the last trial, along the projected path."""
-    length = last = _room(problem, point, direction)
-    length, best = min(1.0, length), point
-    for _ in range(MAX_TRIALS):
-        _propose_gradient(problem, point, length * direction, inverse, central=central)
-        trial = yield from _trial(problem, point, length * direction)
-        good = trial.value < point.value + ARMIJO * length * slope
-        if trial.value < best.value:
-            best = trial
-        elif good or best.value < point.value:
-            break
-        better = parabola(point.value, slope, length, trial.value)
-        better = min(max(better, length / MAX_STEP_GROWTH), MAX_STEP_GROWTH * length, last)
-        # the trial sits where its own parabola has its minimum, within a third: good enough
-        if (good and abs(better / length - 1) < 1 / 3) or better == length:
-            break
-        length = better
-    return best
-
-
-def _propose_gradient(
-    problem: _RestrictedProblem,
-    point: EvaluatedPoint,
-    step: Vector,
-    inverse: Vector | None,
-    *,
-    central: bool,
-) -> None:
-    """Let a wide plan measure the gradient at a trial as well, unless other lengths are likely."""
-    context, n = problem.context, problem.support.size
-    speculation = context.speculation
-    if not speculation.active or central or _in_steps(problem):
-        return
-    lengths = _difference_lengths(problem, point.value, inverse)
-    points = slope_points(context, _moved(problem, point, step), problem.support, lengths)
-    if inverse is not None and n < speculation.width:
-        speculation.propose(wanted=points)
-    else:
-        speculation.propose(fitting=points)
-
-
-def _moved(problem: _RestrictedProblem, point: EvaluatedPoint, step: Vector) -> Vector:
-    z = point.z.copy()
-    step = np.clip(step, -MAX_UNITS * MAX_STEP_GROWTH, MAX_UNITS * MAX_STEP_GROWTH)
-    z[problem.support] = np.clip(z[problem.support] + step, problem.low, problem.high)
-    return z
-
-
-def _trial(
-    problem: _RestrictedProblem, point: EvaluatedPoint, step: Vector
-) -> Steps[EvaluatedPoint]:
-    structure, z = problem.context.structure, _moved(problem, point, step)
-    z = z if structure.is_within(z) else structure.clip(z)
-    if problem.feasible:
-        return (yield from problem.context.point(z))
-    return EvaluatedPoint(z, (yield from problem.context.value(z)))
-
-
-def _room(problem: _RestrictedProblem, point: EvaluatedPoint, direction: Vector) -> float:
-    """Return the length at which the whole step has left the box: nothing changes beyond."""
-    moving = direction != 0
-    z, step = point.z[problem.support][moving], direction[moving]
-    bound = np.where(step > 0, problem.high[moving], problem.low[moving])
-    with np.errstate(over="ignore"):
-        room = (bound - z) / step
-    return float(room.max(initial=0.0))
-
-
-def parabola(value: float, slope: float, length: float, trial: float) -> float:
-    """Return where the parabola through a value, its slope and a trial has its minimum."""
-    if not math.isfinite(trial):
-        return length / MAX_STEP_GROWTH
-    curvature = 2 * (trial - value - length * slope)
-    if not curvature > 0:
-        return MAX_STEP_GROWTH * length
-    return -slope * length / curvature * length
-
-
 def _updated(inverse: Vector | None, step: Vector, change: Vector) -> Vector | None:
     """Return the BFGS inverse Hessian (Nocedal and Wright, Numerical Optimization, 6.17)."""
     product = float(step @ change)
@@ -356,7 +244,7 @@ def _updated(inverse: Vector | None, step: Vector, change: Vector) -> Vector | N
     return np.asarray(updated) if sound else inverse
 
 
-def _needs_diagonal(problem: _RestrictedProblem, slopes: Vector) -> bool:
+def _needs_diagonal(problem: RestrictedProblem, slopes: Vector) -> bool:
     """Tell whether slopes are so unequal that units must differ, where they are not known."""
     if problem.context.structure.has_units or problem.noise.curvature == 0:
         return False
@@ -366,7 +254,7 @@ def _needs_diagonal(problem: _RestrictedProblem, slopes: Vector) -> bool:
 
 
 def _diagonal(
-    problem: _RestrictedProblem, point: EvaluatedPoint, slopes: Vector
+    problem: RestrictedProblem, point: EvaluatedPoint, slopes: Vector
 ) -> Steps[Vector | None]:
     """Return the inverse of the curvatures along the axes, as a matrix."""
     curvatures = yield from axis_curvatures(

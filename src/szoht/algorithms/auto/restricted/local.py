@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
-from szoht.algorithms.auto.restricted.bfgs import Goal, Solution, minimize_on
+from szoht.algorithms.auto.restricted.bfgs import minimize_on
 from szoht.algorithms.auto.restricted.face import Face
+from szoht.algorithms.auto.restricted.goal import Goal, Solution
 from szoht.algorithms.auto.restricted.pattern_search import pattern_search, sweep
 from szoht.types import Vector
 

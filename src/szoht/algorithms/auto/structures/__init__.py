@@ -6,8 +6,9 @@ from typing import TypeAlias
 import numpy as np
 
 from szoht.algorithms.auto.structure import Structure
+from szoht.algorithms.auto.structures.bounds import bounds_and_units
 from szoht.algorithms.auto.structures.convex import convex_domain
-from szoht.algorithms.auto.structures.coordinates import Coordinates, bounds_and_units
+from szoht.algorithms.auto.structures.coordinates import Coordinates
 from szoht.algorithms.auto.structures.fixed_sum import FixedSum
 from szoht.algorithms.auto.structures.free_coordinates import coordinates
 from szoht.algorithms.auto.structures.graph import ConnectedInGraph

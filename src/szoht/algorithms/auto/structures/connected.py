@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.algorithms.auto.structures.coordinates import MOST_WORTH, Coordinates
+from szoht.algorithms.auto.structures.coordinates import Coordinates
+from szoht.algorithms.auto.structures.importance import MOST_WORTH
 from szoht.core.random import Key
 from szoht.estimators.sensing import Measurements, PermutedRows, Recovery, Rows, model_pursuit
 from szoht.types import Indices, Vector

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from szoht.algorithms.auto.structures.projected_axes import projected_axes
 from szoht.core.directions import ArrayDirections, Directions
 from szoht.core.validation import frozen
 from szoht.types import Indices, Vector
@@ -90,20 +91,7 @@ class ConvexDomain:
         if support.size > CHECKED_AXES and self.inside_rows(x, longest) is x:
             column = support[:, np.newaxis]
             return ArrayDirections(d=x.size, indices=column, values=offsets[:, np.newaxis])
-        here = np.flatnonzero(x)
-        indices = np.empty((support.size, here.size + 1), dtype=np.intp)
-        values = np.zeros(indices.shape)
-        outside = np.setdiff1d(np.arange(x.size), here, assume_unique=True)
-        for row, (i, offset) in enumerate(zip(support, offsets, strict=True)):
-            moved = x.copy()
-            moved[i] += offset
-            moved = self.project(moved)
-            # one more column: the coordinate itself, or any other that stays zero
-            own = i if x[i] == 0 else outside[0] if outside.size else here[0]
-            indices[row] = np.append(here, own)
-            values[row, :-1] = moved[here] - x[here]
-            values[row, -1] = moved[i] if x[i] == 0 else 0.0
-        return ArrayDirections(d=x.size, indices=indices, values=values)
+        return projected_axes(x, support, offsets, self.project)
 
     def best_step(
         self, z: Vector, support: Indices, slopes: Vector, hessian: Vector, unit: Vector

@@ -3,13 +3,13 @@
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypedDict
 
 import numpy as np
 
 from szoht.algorithms.auto.records import Curvature, NoiseModel
 from szoht.algorithms.auto.restricted.bounded_model import bounded_step
 from szoht.algorithms.auto.structures.convex import ConvexDomain
+from szoht.algorithms.auto.structures.importance import importance
 from szoht.core.directions import ArrayDirections, Directions
 from szoht.core.random import Key
 from szoht.core.validation import frozen
@@ -21,16 +21,9 @@ from szoht.estimators.sensing import (
     matching_pursuit,
 )
 from szoht.operators.base import largest
-from szoht.operators.box import Bound
 from szoht.types import Indices, Vector
 
-__all__ = ["MOST_WORTH", "BoundsAndUnits", "Coordinates", "bounds_and_units", "importance"]
-
-MOST_WORTH = 1e100
-"""What an atom is worth without which f fails."""
-
-SPREAD = 100.0
-"""Curvatures closer than this factor are taken to be equal when coordinates are dropped."""
+__all__ = ["Coordinates"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -333,50 +326,3 @@ class Coordinates:
     @property
     def _finite_high(self) -> Vector:
         return np.where(np.isfinite(self.x_high), self.x_high, 0.0)  # type: ignore[arg-type]
-
-
-def importance(z: Vector, support: Indices, curvature: Curvature | None) -> Vector:
-    """Return what dropping each coordinate costs by the quadratic model, z_i^2 H_ii / 2.
-
-    Without curvature, or where curvatures are alike, only the size counts. That the others may
-    follow, z_i^2 / (2 [H^-1]_ii) (Hassibi and Stork 1993), ranks worse here: a quasi-Newton inverse
-    after a few steps does not know how they would, and where f does not depend on the
-    length of z (portfolios) they all would follow to zero.
-    """
-    values = z[support]
-    if curvature is None or not np.isin(support, curvature.support).all():
-        return np.asarray(values**2)
-    place = np.searchsorted(curvature.support, support)
-    try:
-        own = np.abs(np.diag(np.linalg.inv(curvature.inverse))[place])
-    except np.linalg.LinAlgError:
-        return np.asarray(values**2)
-    if not own.max() > SPREAD * own.min():
-        return np.asarray(values**2)
-    return np.asarray(0.5 * values**2 * own)
-
-
-class BoundsAndUnits(TypedDict):
-    """The bounds on x that are fields of a structure, and the units that follow from them."""
-
-    x_low: Vector | None
-    x_high: Vector | None
-    unit: Vector | None
-    has_units: bool
-
-
-def bounds_and_units(low: Bound, high: Bound, d: int) -> BoundsAndUnits:
-    """Return bounds as fields of a structure: one unit is a box width where that is finite."""
-    if np.isinf(low).all() and np.isinf(high).all():
-        return {"x_low": None, "x_high": None, "unit": None, "has_units": False}
-    x_low = frozen(np.broadcast_to(np.asarray(low, dtype=float), (d,)).copy())
-    x_high = frozen(np.broadcast_to(np.asarray(high, dtype=float), (d,)).copy())
-    width = x_high - x_low
-    finite = np.isfinite(width) & (width > 0)
-    unit = np.where(finite, np.where(finite, width, 1.0), 1.0)
-    return {
-        "x_low": x_low,
-        "x_high": x_high,
-        "unit": None if np.array_equal(unit, np.ones(d)) else frozen(unit),
-        "has_units": bool(np.isfinite(width).all()),
-    }

@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from szoht.algorithms.auto.structures.given_sum import GivenSum
-from szoht.core.directions import ArrayDirections, Directions
+from szoht.algorithms.auto.structures.projected_axes import projected_axes
+from szoht.core.directions import Directions
 from szoht.core.validation import frozen
 from szoht.estimators.sensing import Recovery
 from szoht.operators.sparse_sum import onto_sum
@@ -83,22 +84,9 @@ class FixedSum(GivenSum):
     def axes(self, x: Vector, support: Indices, steps: Vector) -> Directions:
         """Return what steps along axes of z add to ``x``: the others change, too."""
         unit = 1.0 if self.unit is None else float(self.unit[0])
-        z, here = x / unit, np.flatnonzero(x)
-        indices = np.empty((len(support), here.size + 1), dtype=np.intp)
-        values = np.zeros(indices.shape)
-        outside = np.setdiff1d(np.arange(self.d), here, assume_unique=True)
-        for row, (i, step) in enumerate(zip(support, steps, strict=True)):
-            moved = z.copy()
-            moved[i] += step
-            moved = self.clip(moved)
-            # one more column: the coordinate itself, or any other that stays zero
-            own = i if x[i] == 0 else outside[0] if outside.size else here[0]
-            indices[row] = np.append(here, own)
-            values[row, :-1] = (moved[here] - z[here]) * unit
-            values[row, -1] = moved[i] * unit if x[i] == 0 else 0.0
-        if not outside.size:  # no column is left over
-            indices, values = indices[:, :-1], values[:, :-1]
-        return ArrayDirections(d=self.d, indices=indices, values=values)
+        return projected_axes(
+            x, support, steps * unit, lambda moved: self.clip(moved / unit) * unit
+        )
 
     def line(self, z: Vector, signs: Vector, length: float) -> Vector:
         """Return signs that sum to zero, inward at bounds."""

@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from szoht.algorithms.auto.records import Curvature
-from szoht.algorithms.auto.structures.coordinates import Coordinates, importance
+from szoht.algorithms.auto.structures.coordinates import Coordinates
+from szoht.algorithms.auto.structures.importance import importance
 from szoht.core.random import Key
 from szoht.estimators.sensing import Measurements, PermutedRows, Recovery, Rows, group_pursuit
 from szoht.operators.base import largest

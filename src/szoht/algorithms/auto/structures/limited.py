@@ -6,12 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from szoht.algorithms.auto.structures.coordinates import (
-    MOST_WORTH,
-    Coordinates,
-    bounds_and_units,
-)
+from szoht.algorithms.auto.structures.bounds import bounds_and_units
+from szoht.algorithms.auto.structures.coordinates import Coordinates
 from szoht.algorithms.auto.structures.groups import rows_for_groups
+from szoht.algorithms.auto.structures.importance import MOST_WORTH
 from szoht.core.random import Key
 from szoht.estimators.sensing import Measurements, PermutedRows, Recovery, Rows, group_pursuit
 from szoht.operators import GroupSparse

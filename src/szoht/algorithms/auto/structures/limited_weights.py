@@ -7,13 +7,13 @@ import numpy as np
 
 from szoht.algorithms.auto.records import Curvature, NoiseModel
 from szoht.algorithms.auto.restricted.bounded_model import best_branch, bounded_step
-from szoht.algorithms.auto.restricted.simplex_model import worth
 from szoht.algorithms.auto.structures.fixed_sum import FixedSum
+from szoht.algorithms.auto.structures.long_only import LongOnly
 from szoht.core.directions import ArrayDirections, Directions
 from szoht.core.validation import frozen
 from szoht.estimators.sensing import Recovery
 from szoht.operators import SparseSimplex
-from szoht.operators.base import largest, ranks_within
+from szoht.operators.base import ranks_within
 from szoht.operators.sparse_sum import onto_sum
 from szoht.types import Indices, Mask, Vector
 
@@ -30,13 +30,13 @@ ROUNDED_SUM = 1e-14
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LimitedWeights(FixedSum):
+class LimitedWeights(LongOnly, FixedSum):
     """The points of a `SparseSimplex` with limits, in shares of their sum.
 
     Probes keep to ``0 <= z <= highest`` and the sum; answers keep to ``least`` and the groups as
     well. A step along an axis is at the expense of all weights that are strictly between 0 and
     the largest, so that slopes are those of f less their mean over these. The methods that
-    are not here are those of `FixedSum`.
+    are not here are those of `LongOnly` and `FixedSum`.
     """
 
     least: float
@@ -215,24 +215,6 @@ class LimitedWeights(FixedSum):
         return best_branch(slopes, hessian, weights, sides, given_sum=True)
 
     # atoms
-
-    def promise(self, slopes: Vector) -> Vector:
-        """Return the slopes downhill: there is no way back from zero."""
-        return np.maximum(-slopes, 0.0)
-
-    def head(self, slopes: Vector, size: int, without: Indices) -> Indices:
-        """Return the ``size`` weights of steepest descent, some of them left out."""
-        score = self.promise(slopes)
-        score[without] = 0.0
-        return largest(score, size)
-
-    def importance(self, z: Vector, atoms: list[Indices], curvature: Curvature | None) -> Vector:
-        """Return what dropping each of some weights would cost, the others following."""
-        support = np.concatenate(atoms)
-        if curvature is None or not np.isin(support, curvature.support).all():
-            return np.asarray(z[support] ** 2)
-        place = np.searchsorted(curvature.support, support)
-        return worth(z[support], curvature.inverse[np.ix_(place, place)])
 
     def kept(self, atoms: list[Indices], worth: Vector, size: int) -> Indices:
         """Return the coordinates that groups allow and that are worth most."""

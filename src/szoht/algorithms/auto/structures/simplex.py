@@ -8,10 +8,10 @@ import numpy as np
 from szoht.algorithms.auto.records import Curvature, NoiseModel
 from szoht.algorithms.auto.restricted.simplex_model import best_step, worth
 from szoht.algorithms.auto.structures.given_sum import GivenSum
+from szoht.algorithms.auto.structures.long_only import LongOnly
 from szoht.core.directions import ArrayDirections, Directions
 from szoht.core.validation import frozen
 from szoht.estimators.sensing import Recovery
-from szoht.operators.base import largest
 from szoht.types import Indices, Vector
 
 __all__ = ["Simplex"]
@@ -24,14 +24,14 @@ VANISHING = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Simplex(GivenSum):
+class Simplex(LongOnly, GivenSum):
     """The set {x : ||x||_0 <= k, x >= 0, sum(x) = total}; atoms are its vertices.
 
     Any z that is not negative stands for ``total * z / sum(z)``, so that whatever is evaluated
     lies on the simplex. A step along axis i then leads towards vertex i, and its slope is
     ``g_i - g' z``, g being the gradient of f: the reduced cost of the vertex. Those of the weights
     that are not zero vanish at a minimum, the others are not negative.
-    The methods that are not here are those of `GivenSum`.
+    The methods that are not here are those of `LongOnly` and `GivenSum`.
     """
 
     sums_to_one = True
@@ -151,24 +151,6 @@ class Simplex(GivenSum):
         """Return the step that minimizes a quadratic model over weights that sum to one."""
         del fits
         return best_step(slopes, hessian, z[support])
-
-    def promise(self, slopes: Vector) -> Vector:
-        """Return the slopes downhill: there is no way back from zero."""
-        return np.maximum(-slopes, 0.0)
-
-    def head(self, slopes: Vector, size: int, without: Indices) -> Indices:
-        """Return the ``size`` vertices of lowest reduced cost, some of them left out."""
-        score = self.promise(slopes)
-        score[without] = 0.0
-        return largest(score, size)
-
-    def importance(self, z: Vector, atoms: list[Indices], curvature: Curvature | None) -> Vector:
-        """Return what dropping each of some weights would cost, the others following."""
-        support = np.concatenate(atoms)
-        if curvature is None or not np.isin(support, curvature.support).all():
-            return np.asarray(z[support] ** 2)
-        place = np.searchsorted(curvature.support, support)
-        return worth(z[support], curvature.inverse[np.ix_(place, place)])
 
     def prune(self, z: Vector, curvature: Curvature | None, size: int) -> Vector:
         """Drop one weight after the other, that which costs least; the others follow the model."""
