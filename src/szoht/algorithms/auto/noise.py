@@ -13,7 +13,9 @@ from szoht.estimators.sensing.noise_test import (
     LONGER_STEPS,
     REPEATS,
     ROUGH_STEPS,
+    difference_noise,
     from_line,
+    from_parabola,
     from_repeats,
     mostly_equal,
     rough_at,
@@ -28,6 +30,13 @@ SHORTEST_ROW = 1e-12
 
 CLEAN = 100.0
 """Neighboring values that err by fewer roundings than this do not err."""
+
+SMOOTH = 1e-3
+"""Third differences of smooth values over short steps, in second ones (of errors: about 1)."""
+
+SPIKE, NEARBY = 4.0, 0.35
+"""Of a pole: how far the highest value lies above the middle one, in units of how far the lowest
+lies below it; and how far values over a tenth of the line differ, in errors seen over all of it."""
 
 
 def estimate_noise(context: SearchContext, start: EvaluatedPoint) -> Steps[NoiseModel]:
@@ -92,11 +101,21 @@ def _judge_farther(
     if noise.sigma <= CLEAN * ROUNDING * float(np.abs(values).max()):
         # small units, a kink, or many of them
         return (yield from _roughness(context, start, noise, (LONG_ROUGH_STEPS,)))
+    if _is_smooth(values[:4]):
+        # no error, unless values err over longer distances: f is no parabola over those
+        clean = from_parabola(values[:4], ROUNDING * float(np.abs(values).max()))
+        return (yield from _roughness(context, start, clean, (LONG_ROUGH_STEPS, ROUGH_STEPS)))
     if context.left < len(longer):
         return noise
     more = yield from context.values(longer)
     table = np.array([start.value, values[4], *more])
     return with_longer_table(noise, table) if np.isfinite(table).all() else noise
+
+
+def _is_smooth(values: Vector) -> bool:
+    """Tell whether evenly spaced values lie on a parabola, but for a small share of its bend."""
+    second, third = difference_noise(values)
+    return third <= SMOOTH * second
 
 
 def _line(context: SearchContext, z: Vector) -> tuple[list[Vector], list[Vector]]:
@@ -153,8 +172,28 @@ def _roughness(
         if (yield from context.value(line[far])) != values[far]:
             context.expect_outliers()
             return replace(noise, outliers=True)
-        return found
+        pole = yield from _is_pole(context, point, line, np.array([point.value, *values]), found)
+        return noise if pole else found
     return noise
+
+
+def _is_pole(
+    context: SearchContext,
+    point: EvaluatedPoint,
+    line: list[Vector],
+    values: Vector,
+    found: NoiseModel,
+) -> Steps[bool]:
+    """Tell whether a line crosses a pole of f, where values are as rough as if they erred.
+
+    They are high there and differ little over a tenth of the line. Neighbors that err independently
+    differ by about their error over any distance: eight more values.
+    """
+    low, middle, high = np.quantile(values, (0.0, 0.5, 1.0))
+    if high - middle <= SPIKE * (middle - low) or context.left <= len(line):
+        return False
+    near = yield from context.values([point.z + 0.1 * (z - point.z) for z in line])
+    return bool(np.ptp(np.array([point.value, *near])) < NEARBY * found.sigma)
 
 
 def _with_steps(context: SearchContext, noise: NoiseModel) -> NoiseModel:

@@ -23,6 +23,7 @@ __all__ = [
     "NoiseModel",
     "difference_noise",
     "from_line",
+    "from_parabola",
     "from_repeats",
     "mostly_equal",
     "pool",
@@ -241,6 +242,13 @@ def _scatters(values: Vector) -> bool:
     second, third = np.diff(values, 2), np.diff(values, 3)
     bent = abs(second[1]) > SCATTER * abs(values[3] - values[1])
     return bool(bent and abs(third[0]) > PARABOLA * np.abs(second).max())
+
+
+def from_parabola(values: Vector, rounding: float) -> NoiseModel:
+    """Return a model of exact values from those at 0 and at the first three `LINE_STEPS`."""
+    step, (first, second) = LINE_STEPS[0], (values[1] - values[0], np.diff(values, 2)[0])
+    slope = abs(float(first - 0.5 * second)) / step
+    return NoiseModel(sigma=rounding, slope=slope, curvature=0.5 * float(second) / step**2)
 
 
 def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:

@@ -176,7 +176,7 @@ class NoisySearch(SupportSolves):
         self.candidates.append(x)
         self.noise, self.model = solved.noise, solved.model
         value = solved.model(solved.z) if solved.model is not None else self.value
-        self.move(x, Location(value, self.noise.sigma))
+        yield from self.try_out(x, value)
         return solved.settled
 
     def _answer(self, *, settled: bool) -> Steps[NoisyAnswer]:

@@ -23,6 +23,9 @@ __all__ = ["SupportSolves"]
 BLIND_JITTER = 1e-3
 """Displacement of repeated values where the curvature is unknown and the error is fixed."""
 
+DOUBT = 5.0
+"""A value that is farther from what a model promises, in standard deviations, refutes it."""
+
 
 @dataclass(kw_only=True, eq=False)
 class SupportSolves:
@@ -39,6 +42,7 @@ class SupportSolves:
     start: Location
     explain: Callable[[str], None]
     report: Callable[[Vector, Location], None]
+    first_sigma: float = field(init=False)
     support: Indices = field(init=False)
     value: float = field(init=False)
     candidates: list[Vector] = field(init=False)
@@ -49,6 +53,7 @@ class SupportSolves:
     budget: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self.first_sigma = self.noise.sigma
         self.support = np.flatnonzero(self.x)
         self.value = self.start.value
         self.candidates = [self.x]
@@ -173,8 +178,26 @@ class SupportSolves:
                 return False
             self.explain("the new support wins a race against the old one.")
         self.candidates.append(x)
-        self.move(x, Location(model_value, self.noise.sigma))
-        return first or not same
+        moved = yield from self.try_out(x, model_value)
+        return first or (moved and not same)
+
+    def try_out(self, x: Vector, promised: float) -> Steps[bool]:
+        """Take the point of a regression as the incumbent, unless one value there refutes it."""
+        seen = yield from self._seen(x, promised)
+        if seen > self.value + DOUBT * self.first_sigma:
+            self.explain(f"what the regression promised is not there: f = {seen:.6g}.")
+            return False
+        self.move(x, Location(seen, self.noise.sigma))
+        return True
+
+    def _seen(self, x: Vector, promised: float) -> Steps[float]:
+        """Return the value that a model promises, or a measured one if that differs too much."""
+        if not self.values.affordable(1):
+            return promised
+        support = np.flatnonzero(x)
+        (value,) = yield from self.values.sparse_at(x[np.newaxis, support], support)
+        near = abs(value - promised) <= DOUBT * self.first_sigma
+        return promised if near else float(np.nan_to_num(value, nan=np.inf))
 
     def _regress_and_prune(
         self, wide: Indices, *, first: bool
