@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from szoht.algorithms.auto.budget import BudgetedContext, BudgetSpentError
-from szoht.algorithms.auto.known_derivatives import GradientMemory, HessianColumns
+from szoht.algorithms.auto.known_derivatives import GradientMemory, KnownHessian
 from szoht.algorithms.auto.location import agreed
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
@@ -58,7 +58,7 @@ class SearchContext(BudgetedContext):
     gradients: bool = False
     gradients_at_points: bool = True
     known_gradients: GradientMemory = field(default_factory=GradientMemory)
-    columns: HessianColumns = field(default_factory=HessianColumns)
+    hessian: KnownHessian = field(default_factory=KnownHessian)
     known: KnownEvaluations | None = None
     known_checked: bool = False
     known_too_far: bool = False

@@ -134,9 +134,20 @@ def _moves(context: SearchContext, state: SearchState) -> tuple[Move, ...]:
     full = structure.gaps or structure.count(structure.active(state.point.z)) >= structure.size
     if not (full and state.trusted):
         return MOVES[:1]
-    if context.gradients and is_free(structure, state.point.z):
-        return MOVES[0], ModelExchange(structure.size)
+    smooth = state.noise.axis_step < context.policy.long_difference and not context.kinks
+    if smooth and state.exact and is_free(structure, state.point.z):
+        if context.gradients:
+            return MOVES[0], ModelExchange(structure.size)
+        first, *wider = _models(context)
+        return first, MOVES[0], *wider, *MOVES[1:]
     return (*MOVES, JoinAndPrune(times=4)) if structure.sums_to_one else MOVES
+
+
+def _models(context: SearchContext) -> list[Move]:
+    """Return exchanges by models of more and more coordinates."""
+    size, most = context.structure.size, context.structure.free.size
+    doublings = math.ceil(math.log2(max(most / size, 2)))
+    return [ModelExchange(size * 2**i) for i in range(doublings)]
 
 
 def search_supports(context: SearchContext, state: SearchState) -> Steps[SearchState]:

@@ -1,4 +1,4 @@
-"""Derivatives that are known: the last gradients, and columns of the Hessian."""
+"""Derivatives that are known: the last gradients, and entries of the Hessian."""
 
 from dataclasses import dataclass, field
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from szoht.types import Indices, Sample, Vector
 
-__all__ = ["GradientMemory", "HessianColumns"]
+__all__ = ["GradientMemory", "KnownHessian"]
 
 MOST_GRADIENTS, GRADIENT_VALUES = 32, 2**22
 """Gradients that are remembered, at most, and their entries all together."""
@@ -32,19 +32,56 @@ class GradientMemory:
 
 
 @dataclass
-class HessianColumns:
-    """Columns of the Hessian that are known."""
+class KnownHessian:
+    """Entries of the Hessian that are known, in the user's coordinates: rows, NaN elsewhere.
 
-    entries: dict[int, Vector] = field(default_factory=dict)
+    They are those of wherever they were measured first, ``point`` or later ones. ``reliable``: what
+    they promised has come true, so that they need not be measured again. ``scale_free``: whether f
+    is the same at all multiples of a point, None until that was looked at, and ``sums`` whether it
+    may then be a function of x / sum(x).
+    """
 
-    def add(self, i: int, column: Vector) -> None:
-        """Remember a column."""
-        self.entries[i] = column
+    rows: dict[int, Vector] = field(default_factory=dict)
+    point: Vector | None = None
+    reliable: bool = False
+    scale_free: bool | None = None
+    sums: bool = True
 
-    def missing(self, coordinates: Indices) -> Indices:
-        """Return the coordinates whose columns are not known."""
-        return np.array([i for i in coordinates if int(i) not in self.entries], dtype=np.intp)
+    def begin(self, x: Vector) -> None:
+        """Remember where the first entries are measured."""
+        self.point = self.point if self.rows else x
+
+    def is_of(self, x: Vector) -> bool:
+        """Tell whether the first entries were measured at a point."""
+        return self.point is not None and np.array_equal(self.point, x)
+
+    def forget(self) -> None:
+        """Forget all entries."""
+        self.rows.clear()
+        self.reliable = False
+
+    def add_row(self, i: int, row: Vector) -> None:
+        """Remember a whole row."""
+        self.rows[i] = row
+
+    def add(self, pairs: Indices, values: Vector, d: int) -> None:
+        """Remember the entries at ``pairs`` (n, 2), and by symmetry those across."""
+        for i in np.unique(pairs):
+            self.rows.setdefault(int(i), np.full(d, np.nan))
+        for (i, j), value in zip(pairs, values, strict=True):
+            self.rows[int(i)][j] = self.rows[int(j)][i] = value
+
+    def missing_rows(self, coordinates: Indices) -> Indices:
+        """Return the coordinates whose rows are not known at all."""
+        return np.array([i for i in coordinates if int(i) not in self.rows], dtype=np.intp)
+
+    def missing_pairs(self, coordinates: Indices) -> Indices:
+        """Return the pairs of coordinates, each once, whose entries are not known."""
+        i, j = np.nonzero(np.triu(np.isnan(self.block(coordinates))))
+        return np.column_stack([coordinates[i], coordinates[j]])
 
     def block(self, coordinates: Indices) -> Vector:
         """Return the Hessian on some coordinates."""
-        return np.array([self.entries[int(i)][coordinates] for i in coordinates])
+        unknown = np.full(coordinates.size, np.nan)
+        rows = [self.rows.get(int(i)) for i in coordinates]
+        return np.array([unknown if row is None else row[coordinates] for row in rows])

@@ -1,28 +1,40 @@
-"""Exchange by a model: columns of the Hessian, one gradient each, tell what exchanges gain."""
+"""Exchange by a model: second derivatives tell what exchanges gain."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
-from szoht.algorithms.auto.hessian import ensure_columns
-from szoht.algorithms.auto.records import Curvature, Steps
-from szoht.algorithms.auto.restricted.best_subset import Quadratic, best_subset
+from szoht.algorithms.auto.hessian import hessian_cost, measure_hessian
+from szoht.algorithms.auto.records import Curvature, EvaluatedPoint, NoiseModel, Steps
+from szoht.algorithms.auto.restricted.best_subset import (
+    Quadratic,
+    best_subset,
+    exchanged,
+    ranked_exchanges,
+)
 from szoht.algorithms.auto.restricted.bfgs import minimize_on
 from szoht.algorithms.auto.restricted.goal import Goal, Solution
+from szoht.algorithms.auto.scale_free import check_scale, held_direction
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structure import Structure
 from szoht.algorithms.auto.structures.coordinates import Coordinates
 from szoht.algorithms.auto.structures.free_coordinates import FreeCoordinates
-from szoht.types import Vector
+from szoht.types import Indices, Vector
 
 __all__ = ["ModelExchange", "is_free", "is_plain"]
 
 KEPT_PROMISE = 0.01
 """A point whose gain is within this share of what the model promised needs no further solve."""
 
+USABLE_PROMISE = 0.5
+"""A model whose promises are kept to this share at least is reliable elsewhere, too."""
+
 MODEL_RESTARTS = 30
 """Perturbed supports from which the model is searched again; they cost no query."""
+
+SINGLE_EXCHANGES = 3
+"""Exchanges of one coordinate for another that are tried where several at once gain nothing."""
 
 
 def is_plain(structure: Structure) -> bool:
@@ -44,47 +56,92 @@ def is_free(structure: Structure, z: Vector) -> bool:
 class ModelExchange:
     """Search the supports of a quadratic model, and solve on the best of them.
 
-    The model is that of the support and the ``width`` steepest coordinates besides.
+    The model is that of the support and the ``width`` steepest coordinates besides. If what it
+    promises does not come true, single exchanges are tried, of which it says more.
     """
 
     width: int
     name: str = "exchange by a model"
 
     def propose(self, context: SearchContext, state: SearchState) -> Steps[Solution]:
-        """Return the solution on the best support of the model, or the incumbent."""
-        structure, incumbent = context.structure, Solution(state.point, state.curvature)
+        """Return the solution on a support that the model prefers, or the incumbent."""
+        structure = context.structure
         support = structure.active(state.point.z)
         room = structure.size - structure.count(support)
         filled = np.union1d(support, state.steepest(context, room)) if room > 0 else support
         among = np.union1d(filled, state.steepest(context, self.width))
-        if not (yield from ensure_columns(context, state.point, among)):
-            return incumbent
-        slopes = yield from context.gradient_at(state.point)
-        if slopes is None:
-            return incumbent
-        kept = np.flatnonzero(~np.isin(among, np.concatenate(structure.atoms(among))))
-        model = Quadratic.around(
-            state.point.z[among], slopes[among], context.columns.block(among), kept
-        )
-        start = np.searchsorted(among, filled)
-        chosen, gain = best_subset(
-            model, start, restarts=MODEL_RESTARTS, generator=context.generator()
-        )
-        if np.array_equal(among[chosen], support):
-            return incumbent
-        promised = state.point.value - gain - model(state.point.z[among])
-        z, inverse, _ = model.minimum(chosen)
-        there = np.zeros(structure.d)
-        there[among[chosen]] = z
-        point = yield from context.point(structure.clip(there))
-        if not np.isfinite(point.value):
-            return incumbent
-        curvature = Curvature(among[chosen], inverse)
-        if abs(point.value - promised) <= KEPT_PROMISE * (state.point.value - promised):
-            return Solution(point, curvature)
-        goal = Goal(accuracy=context.policy.accuracy_narrow, value=state.point.value)
-        return (
-            yield from minimize_on(
-                context, point, among[chosen], state.noise, goal, curvature=curvature
-            )
-        )
+        solution = yield from _exchange(context, state, among, filled)
+        reliable = context.hessian.reliable or context.hessian.is_of(structure.to_x(state.point.z))
+        if not (reliable or state.gains(solution.point)):
+            context.hessian.forget()
+            solution = yield from _exchange(context, state, among, filled)
+        return solution
+
+
+def _exchange(
+    context: SearchContext, state: SearchState, among: Indices, filled: Indices
+) -> Steps[Solution]:
+    """Return a better solution, or the incumbent."""
+    assert state.slopes is not None, "slopes have just been measured"  # noqa: S101
+    incumbent, structure = Solution(state.point, state.curvature), context.structure
+    if not context.gradients and hessian_cost(context, among) > _affordable(context):
+        return incumbent
+    yield from check_scale(context, state.point)
+    hessian = yield from measure_hessian(context, state, among)
+    if hessian is None:
+        return incumbent
+    here = state.point
+    z, slopes = here.z[among], state.slopes.values[among]
+    kept = np.flatnonzero(~np.isin(among, np.concatenate(structure.atoms(among))))
+    held = held_direction(context, here.z)
+    model = Quadratic.around(z, slopes, hessian, kept, None if held is None else held[among])
+    for chosen in _chosen(context, model, np.searchsorted(among, filled)):
+        if np.array_equal(among[chosen], structure.active(here.z)):
+            continue
+        solution = yield from _solve(context, here, state.noise, model, among, chosen)
+        if state.gains(solution.point):
+            context.explain(f"a model of {among.size} coordinates exchanged some of them.")
+            return solution
+    return incumbent
+
+
+def _affordable(context: SearchContext) -> float:
+    """Return what a model may cost: twice of what was spent, and half of what is left."""
+    return min(2 * context.spent, 0.5 * context.left)
+
+
+def _chosen(context: SearchContext, model: Quadratic, start: Indices) -> list[Indices]:
+    """Return the supports to try: the best one, and those of the best single exchanges."""
+    generator = context.generator()
+    best, _ = best_subset(model, start, restarts=MODEL_RESTARTS, generator=generator)
+    pairs, gains = ranked_exchanges(model, start, SINGLE_EXCHANGES)
+    return [best, *(exchanged(start, pair) for pair in pairs[gains > 0])]
+
+
+def _solve(  # noqa: PLR0917
+    context: SearchContext,
+    here: EvaluatedPoint,
+    noise: NoiseModel,
+    model: Quadratic,
+    among: Indices,
+    chosen: Indices,
+) -> Steps[Solution]:
+    """Return the solution on a support, from where the model is least on it."""
+    structure, known, support = context.structure, context.hessian, among[chosen]
+    z, inverse, gain = model.minimum(chosen)
+    promised = here.value - gain - model(here.z[among])
+    there = np.zeros(here.z.size)
+    there[support] = z
+    point = yield from context.point(structure.clip(there))
+    curvature = Curvature(support, inverse)
+    hoped = here.value - promised
+    known.reliable = bool(here.value - point.value >= USABLE_PROMISE * hoped)
+    if known.sums and known.scale_free and not known.reliable:
+        known.sums = False
+        known.forget()  # what is the same everywhere is something else
+    if abs(point.value - promised) <= KEPT_PROMISE * hoped:
+        return Solution(point, curvature)
+    if not np.isfinite(point.value):
+        return Solution(here, None)
+    goal = Goal(accuracy=context.policy.accuracy_narrow, value=here.value)
+    return (yield from minimize_on(context, point, support, noise, goal, curvature=curvature))
