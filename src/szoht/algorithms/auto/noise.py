@@ -8,15 +8,18 @@ import numpy as np
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.records import ROUNDING, EvaluatedPoint, NoiseModel, Steps
 from szoht.estimators.sensing.noise_test import (
+    BETWEEN,
     LINE_STEPS,
     LONG_ROUGH_STEPS,
     LONGER_STEPS,
     REPEATS,
     ROUGH_STEPS,
     difference_noise,
+    follow,
     from_line,
     from_parabola,
     from_repeats,
+    is_smooth_beyond_doubt,
     mostly_equal,
     rough_at,
     with_longer_table,
@@ -165,16 +168,30 @@ def _roughness(
         values = yield from context.values(line)
         if not np.isfinite(values).all():
             break
-        found = rough_at(noise, np.array([point.value, *values]))
+        everything = np.array([point.value, *values])
+        found = rough_at(noise, everything)
         if found is noise:
+            if (yield from _leaves_no_doubt(context, point, line, everything)):
+                break
             continue
         far = int(np.argmax(np.abs(values - np.median(values))))
         if (yield from context.value(line[far])) != values[far]:
             context.expect_outliers()
             return replace(noise, outliers=True)
-        pole = yield from _is_pole(context, point, line, np.array([point.value, *values]), found)
+        pole = yield from _is_pole(context, point, line, everything, found)
         return noise if pole else found
     return noise
+
+
+def _leaves_no_doubt(
+    context: SearchContext, point: EvaluatedPoint, line: list[Vector], values: Vector
+) -> Steps[bool]:
+    """Tell whether a smooth line makes a shorter one superfluous: two more values instead."""
+    if not is_smooth_beyond_doubt(values) or context.left <= BETWEEN.size:
+        return False
+    step, clip = line[0] - point.z, context.structure.clip
+    between = yield from context.values([clip(point.z + times * step) for times in BETWEEN])
+    return follow(values, between)
 
 
 def _is_pole(

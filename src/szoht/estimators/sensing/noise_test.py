@@ -14,6 +14,7 @@ import numpy as np
 from szoht.types import Vector
 
 __all__ = [
+    "BETWEEN",
     "LINE_STEPS",
     "LONGER_STEPS",
     "LONG_ROUGH_STEPS",
@@ -22,9 +23,11 @@ __all__ = [
     "NoiseKind",
     "NoiseModel",
     "difference_noise",
+    "follow",
     "from_line",
     "from_parabola",
     "from_repeats",
+    "is_smooth_beyond_doubt",
     "mostly_equal",
     "pool",
     "robust_rms",
@@ -47,6 +50,9 @@ ROUGH_STEPS: Vector = 1e-3 * np.arange(1.0, 9.0)
 
 LONG_ROUGH_STEPS: Vector = 10 * ROUGH_STEPS
 """Where it is looked for too if slopes are dense: quantiles have kinks that far apart."""
+
+BETWEEN: Vector = np.array([1.37, 5.63])
+"""Where, in steps, two more values are compared with those at even ones."""
 
 ROUGH = 0.05
 """Third differences of at least this share of the first ones, all but two, are those of errors."""
@@ -262,6 +268,30 @@ def with_longer_table(noise: NoiseModel, values: Vector) -> NoiseModel:
         sigma=sigma,
         slope=noise.slope if sigma < 3 * noise.sigma else 0.0,
     )
+
+
+def largest_hidden(values: Vector) -> float:
+    """Return the error that values at 0 and at eight even steps may have without showing it.
+
+    Over a tenth of the step errors are what they are here, and first differences are a tenth, or a
+    hundredth where f has no slope: what a shorter line would not show either.
+    """
+    return 0.01 * ROUGH * math.sqrt(float(np.mean(np.diff(values) ** 2)) / 2)
+
+
+def is_smooth_beyond_doubt(values: Vector) -> bool:
+    """Tell whether values at 0 and at eight even steps leave no error for a shorter line."""
+    third = float(np.abs(np.diff(values, 3)).max()) / math.sqrt(20)
+    return third <= largest_hidden(values)
+
+
+def follow(values: Vector, between: Vector) -> bool:
+    """Tell whether values at `BETWEEN` steps follow from those at even ones.
+
+    They do not if the step happens to be a multiple of the length of a wave.
+    """
+    curve = np.polynomial.Polynomial.fit(np.arange(values.size), values, 4)
+    return bool(np.abs(curve(BETWEEN) - between).max() <= largest_hidden(values))
 
 
 def rough_at(noise: NoiseModel, values: Vector) -> NoiseModel:

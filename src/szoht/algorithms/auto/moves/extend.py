@@ -41,9 +41,10 @@ class ExtendAndPrune:
             support, slopes = structure.active(trial.z), None
         if support.size == 0 or math.isnan(trial.value):
             return Solution(state.point, state.curvature)
-        same = np.array_equal(support, current)
+        # where others may be steeper than those that were tried, it is too early to polish
+        polish = np.array_equal(support, current) and state.trusted
         goal = Goal(
-            accuracy=policy.accuracy_polish if same else policy.accuracy_narrow,
+            accuracy=policy.accuracy_polish if polish else policy.accuracy_narrow,
             value=state.point.value,
             patient=True,
             unequal=state.slopes.confidence is Confidence.RECOVERED,
@@ -64,7 +65,7 @@ class ExtendAndPrune:
         # more steps where sensing was much dearer than solving
         steps = state.slopes.cost // (policy.steps_wide * support.size)
         accuracy = policy.accuracy_narrow if steps > policy.steps_wide else policy.accuracy_wide
-        goal = Goal(steps=max(policy.steps_wide, steps), accuracy=accuracy)
+        goal = Goal(steps=max(policy.steps_wide, steps), accuracy=accuracy, settled=True)
         slopes = state.known_slopes(context, support)
         return (
             yield from minimize_on(context, state.point, support, state.noise, goal, slopes=slopes)

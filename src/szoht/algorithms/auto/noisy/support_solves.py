@@ -191,8 +191,11 @@ class SupportSolves:
         return True
 
     def _seen(self, x: Vector, promised: float) -> Steps[float]:
-        """Return the value that a model promises, or a measured one if that differs too much."""
-        if not self.values.affordable(1):
+        """Return the value that a model promises, or a measured one if that differs too much.
+
+        Of fresh noise, one value says less than a regression does.
+        """
+        if self.noise.fresh or not self.values.affordable(1):
             return promised
         support = np.flatnonzero(x)
         (value,) = yield from self.values.sparse_at(x[np.newaxis, support], support)

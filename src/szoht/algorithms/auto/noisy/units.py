@@ -49,8 +49,11 @@ FIRST_ROW = 0.1
 MIXED = 10.0
 """Units that differ by more than this factor are equalized."""
 
-SAMPLE = 16
+SAMPLE = 6
 """Coordinates that tell whether units differ where all of them matter."""
+
+OTHERS = 4.0
+"""Along all coordinates f curves this much more than by the sample if some have shorter units."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -199,11 +202,26 @@ def check_axis_units(parts: EvenParts, support: Indices, *, spend: int) -> Steps
     sample = np.union1d(support, chosen)
     found = yield from find_axis_units(parts, sample, spend=spend)
     alike = found.complete and 2 * found.share >= 1 and found.spread <= MIXED
+    alike = alike and not (yield from _others_curve_more(parts, found))
     if alike or sample.size == everything.size:
         return found
     rest = np.setdiff1d(everything, sample)
     spend = values.left() // 2 if found.spread > MIXED else min(spend, values.left())
     return (yield from find_axis_units(parts, rest, spend=spend, known=found.seen))
+
+
+def _others_curve_more(parts: EvenParts, found: AxisUnits) -> Steps[bool]:
+    """Tell whether f curves along all coordinates by much more than those of a sample suggest.
+
+    Over a length at which all of them together should curve as much as one over its own.
+    """
+    d = parts.values.d
+    curvature = found.share * float(np.mean([each.even / each.length**2 for each in found.seen]))
+    length = float(np.median([each.length for each in found.seen])) / math.sqrt(d)
+    if not parts.values.affordable(2) > 1:
+        return False
+    even, _ = yield from _along_all(parts, length)
+    return even > OTHERS * curvature * d * length**2 + parts.visible
 
 
 def _find_visible(

@@ -32,7 +32,7 @@ from szoht.types import Indices, Mask, Vector
 __all__ = ["minimize_in_box", "minimize_on"]
 
 
-def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
+def minimize_on(  # noqa: C901, PLR0912, PLR0915  (one loop, read from top to bottom)
     context: SearchContext,
     start: EvaluatedPoint,
     support: Indices,
@@ -59,7 +59,7 @@ def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
     problem = RestrictedProblem(
         context, noise, support, structure.low[support], structure.high[support], feasible
     )
-    point, central = start, False
+    point, central, stay = start, False, np.empty(0, dtype=np.intp)
     inverse = None if curvature is None else curvature.inverse
     if slopes is None:
         slopes = yield from _gradient(problem, point, inverse, central=False)
@@ -103,12 +103,22 @@ def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
         free = ~_stuck(problem, point, slopes)
         if np.linalg.norm(slopes[free]) <= goal.accuracy * first:
             break
+        if goal.settled and inverse is not None and step >= context.policy.steps_wide - 2:
+            before, stay = stay, _staying(context, point, Curvature(support, inverse))
+            if np.array_equal(before, stay):
+                break
         if np.abs(point.z[support]).max() > MAX_UNITS:
             break
     hopeless = point.value >= goal.value > -math.inf
     if structure.gaps and feasible and not hopeless and not structure.contains(point.z):
         return (yield from _by_models(problem, point, goal, slopes=slopes, inverse=inverse))
     return Solution(point, None if inverse is None else Curvature(support, inverse))
+
+
+def _staying(context: SearchContext, point: EvaluatedPoint, curvature: Curvature) -> Indices:
+    """Return the coordinates of the atoms that pruning would keep."""
+    structure = context.structure
+    return structure.active(structure.prune(point.z, curvature, structure.size))
 
 
 def _by_models(

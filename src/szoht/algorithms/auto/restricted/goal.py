@@ -27,6 +27,7 @@ class Goal:
     the quadratic model leaves no hope to get below ``value``, but if ``patient`` not before the
     first step. ``thorough`` goes on with central differences where forward ones stall. In a finite
     box ``long_steps`` tries shares of the box where the first step turned out to be short.
+    ``settled`` ends it, after some steps, when the atoms that would stay are the same as before.
     ``unequal`` says that slopes come from sparse recovery: very different ones then mean
     different units.
     """
@@ -37,4 +38,5 @@ class Goal:
     patient: bool = False
     thorough: bool = False
     long_steps: bool = False
+    settled: bool = False
     unequal: bool = False
