@@ -1,11 +1,14 @@
 """Functions that change in steps, and plateaus."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from szoht import minimize
+from szoht.algorithms.auto.exploration import Landscape
+from szoht.algorithms.auto.schedule import MoveSchedule
 
 
 def one_minus_auc(features, labels):
@@ -46,3 +49,39 @@ def wedge_is_found(seed):
 @pytest.mark.parametrize(("solved", "least"), [(metric_is_solved, 6), (wedge_is_found, 5)])
 def test_most_runs_find_what_slopes_do_not_show(solved, least):
     assert sum(solved(seed) for seed in range(8)) >= least
+
+
+def rippled(seed, *, amplitude, frequency, d=40, k=3):
+    """Return a bowl with waves along rotated axes."""
+    rng = np.random.default_rng(seed)
+    on = rng.choice(d, k, replace=False)
+    best = rng.choice([-1, 1], k) * rng.uniform(0.5, 1.5, k)
+    basis = np.linalg.qr(rng.standard_normal((k, k)))[0]
+
+    def fun(x):
+        y = basis @ (x[on] - best)
+        return float((20 * y**2 + amplitude * (1 - np.cos(2 * np.pi * frequency * y))).sum())
+
+    return fun
+
+
+@pytest.mark.parametrize(("amplitude", "frequency", "seed"), [(3, 25, 10), (5, 40, 2)])
+def test_waves_that_look_like_an_error_prove_nothing(amplitude, frequency, seed):
+    fun = rippled(seed, amplitude=amplitude, frequency=frequency)
+    result = minimize(fun, np.zeros(40), k=3, max_queries=8_000, rng=seed)
+    assert not result.success
+    assert fun(result.x) < 0.03 * fun(np.zeros(40))
+
+
+def test_many_minima_of_few_variables_take_many_points_at_once():
+    search = SimpleNamespace(
+        few=True,
+        landscape=Landscape.SEVERAL,
+        state=SimpleNamespace(noise=SimpleNamespace(stepwise=False)),
+        support=np.arange(5),
+        context=SimpleNamespace(generator=lambda: np.random.default_rng(0)),
+    )
+    schedule = MoveSchedule(search)
+    names = [schedule.next().name for _ in range(12)]
+    assert names[2::3] == 4 * ["CMA-ES"]
+    assert len(set(names)) == 7  # each of the others has had its turn

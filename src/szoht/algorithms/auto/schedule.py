@@ -52,6 +52,7 @@ class MoveSchedule:
 
     def __init__(self, search: Exploration) -> None:
         self._search = search
+        self._adaptation = CovarianceAdaptation()
         self._on_support: tuple[ExploringMove, ...] = (
             BasinHopping(),
             RandomSearch(),
@@ -59,7 +60,7 @@ class MoveSchedule:
             Restart(),
             DifferentialEvolution(),
             SimplexSearch(),
-            CovarianceAdaptation(),
+            self._adaptation,
         )
         self._perturbed, self._exchange = PerturbedSupport(), ScannedExchange()
         self._over_supports: tuple[ExploringMove, ...] = (
@@ -84,7 +85,7 @@ class MoveSchedule:
     def all_due_tried(self) -> bool:
         """Whether every move that is due has had a turn."""
         smooth = self._search.landscape is Landscape.SMOOTH and not self._search.few
-        if self._guide is not None:
+        if self._guide is not None and not self._search.few:
             return self._turn >= 2 * len(self._over_supports)
         return self._turn >= (SMOOTH_TURNS if smooth else len(self._moves))
 
@@ -104,20 +105,21 @@ class MoveSchedule:
         """Return the move that has the next turn.
 
         Where slopes are dense and descend, they guide best: the search from perturbed supports
-        then has every other turn. Where f changes in steps, scanned exchanges do.
+        then has every other turn. Where f changes in steps, scanned exchanges do. Many minima of
+        few variables take many points at once: CMA-ES has every third turn.
         """
         moves, self._turn = self._moves, self._turn + 1
-        guide = self._guide
-        if guide is not None:
-            if self._turn % 2:
+        guide, turn = self._guide, self._turn
+        if guide is self._adaptation:
+            if turn % 3 == 0:
                 return guide
-            moves = tuple(move for move in moves if move is not guide)
-            if self._turn > 2 * len(moves):
-                return self._by_merit(moves)
-            return moves[self._turn // 2 - 1]
-        if self._turn <= len(moves):
-            return moves[self._turn - 1]
-        return self._by_merit(moves)
+            turn -= turn // 3
+        elif guide is not None:
+            if turn % 2:
+                return guide
+            turn //= 2
+        moves = tuple(move for move in moves if move is not guide)
+        return moves[turn - 1] if turn <= len(moves) else self._by_merit(moves)
 
     def record(self, move: ExploringMove, *, cost: int, gained: bool) -> None:
         """Remember what a turn has cost and gained."""
@@ -159,7 +161,7 @@ class MoveSchedule:
         """Return the move that has every other turn, if one stands out."""
         search = self._search
         if search.few:
-            return None
+            return self._adaptation if search.landscape is Landscape.SEVERAL else None
         if search.state.noise.stepwise:
             return None if self._exchange.all_tried else self._exchange
         descends = search.landscape in (Landscape.SMOOTH, Landscape.SEVERAL)

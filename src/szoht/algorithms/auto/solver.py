@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Auto", "begin"]
 
+LARGE_ERROR = 0.02
+"""An error of more than this share of what was gained may be the shape of f."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(GeneratorAlgorithm):
@@ -134,9 +137,9 @@ def _solve_with_error(context: SearchContext, state: SearchState) -> Steps[Searc
         context.note(farther)
         exact = SearchState(point=farther, noise=assumed_noise(context, farther))
         return (yield from search_supports(context, exact))
-    if ending is Ending.CONVERGED and _has_grown(context, noise):
+    if ending is Ending.CONVERGED and _is_no_error(context, noise, point):
         # the shape of f was taken for its error
-        context.explain("values around the answer err more than those of the start: no proof.")
+        context.explain("values around the answer err so much that it may be the shape of f.")
         context.forget()
         return replace(state, point=(yield from context.point(point.z)))
     if ending is not Ending.NO_PROGRESS:
@@ -144,8 +147,9 @@ def _solve_with_error(context: SearchContext, state: SearchState) -> Steps[Searc
     return replace(state, point=point)
 
 
-def _has_grown(context: SearchContext, noise: NoiseModel) -> bool:
-    """Tell whether the error seen at the end is much larger than that of the first values."""
+def _is_no_error(context: SearchContext, noise: NoiseModel, point: EvaluatedPoint) -> bool:
+    """Tell whether what was seen at the end is large for an error: of the first ones, or of f."""
     evidence = context.outer.evidence
-    limit = context.policy.outlying_factor * noise.sigma
+    gained = context.first_value - point.value
+    limit = min(context.policy.outlying_factor * noise.sigma, LARGE_ERROR * gained)
     return evidence is not None and evidence.noise_level > limit

@@ -171,7 +171,7 @@ class CovarianceAdaptation:
     def _first(self, search: Exploration, generator: np.random.Generator) -> SampleDistribution:
         center = search.incumbent.z[list(self.support)] / self.unit
         if self.restarts % 2:  # many points, from anywhere
-            size = first_distribution(center, 1.0).size * 2 ** min((self.restarts + 1) // 2, 5)
+            size = first_distribution(center, 1.0).size * 2 ** min((self.restarts + 5) // 2, 5)
             return first_distribution(center + generator.standard_normal(center.size), 1.0, size)
         return first_distribution(center, 10 ** generator.uniform(-2, 0))
 
