@@ -28,6 +28,12 @@ class Case(NamedTuple):
     gradient: Callable[[Vector], Vector]
     d: int
     k: int
+    weights: bool = False
+
+    @property
+    def start(self) -> Vector:
+        """Zero, or equal weights of the first k."""
+        return np.where(np.arange(self.d) < self.k * self.weights, 1.0 / self.k, 0.0)
 
 
 @dataclass
@@ -149,6 +155,40 @@ def ising(seed: int, nodes: int = 20, n: int = 500, k: int = 20) -> Case:
     return Case(fun, gradient, len(i), k)
 
 
+def _assets(seed: int, d: int) -> tuple[Vector, Vector]:
+    """Return the covariance and the mean of returns with three common factors."""
+    rng = np.random.default_rng(seed)
+    loadings = 0.1 * rng.standard_normal((d, 3)) + [0.15, 0.0, 0.0]
+    covariance = loadings @ loadings.T + np.diag(rng.uniform(0.005, 0.03, d))
+    return covariance, 0.08 + 0.05 * rng.standard_normal(d)
+
+
+def variance(seed: int, d: int = 100, k: int = 10) -> Case:
+    """Return the variance of a portfolio whose weights are x / sum(x)."""
+    covariance, _ = _assets(seed, d)
+
+    def gradient(x: Vector) -> Vector:
+        w = x / x.sum()
+        return np.asarray(2 * (covariance @ w - w @ covariance @ w) / x.sum())
+
+    return Case(
+        lambda x: float(x @ covariance @ x) / float(x.sum()) ** 2, gradient, d, k, weights=True
+    )
+
+
+def sharpe(seed: int, d: int = 100, k: int = 10) -> Case:
+    """Return the ratio of risk to return, squared."""
+    covariance, mean = _assets(seed, d)
+
+    def gradient(x: Vector) -> Vector:
+        gain = float(mean @ x)
+        return np.asarray(2 * (covariance @ x - (x @ covariance @ x) / gain * mean) / gain**2)
+
+    return Case(
+        lambda x: float(x @ covariance @ x) / float(mean @ x) ** 2, gradient, d, k, weights=True
+    )
+
+
 CASES: dict[str, Callable[[int], Case]] = {
     "correlated 0.7": lambda seed: correlated(seed, 0.7),
     "correlated 0.9": correlated,
@@ -157,17 +197,19 @@ CASES: dict[str, Callable[[int], Case]] = {
     "logistic": logistic,
     "poisson": poisson,
     "ising": ising,
+    "variance": variance,
+    "sharpe": sharpe,
 }
 
 
 def auto(counted: Counted, seed: int) -> Vector:
     case = counted.case
-    return minimize(counted.fun, np.zeros(case.d), k=case.k, gradient=counted.gradient, rng=seed).x
+    return minimize(counted.fun, case.start, k=case.k, gradient=counted.gradient, rng=seed).x
 
 
 def auto_values(counted: Counted, seed: int) -> Vector:
     case = counted.case
-    return minimize(counted.fun, np.zeros(case.d), k=case.k, max_queries=BUDGET, rng=seed).x
+    return minimize(counted.fun, case.start, k=case.k, max_queries=BUDGET, rng=seed).x
 
 
 def skscope(name: str) -> Callable[[Counted, int], Vector]:
@@ -182,11 +224,13 @@ def skscope(name: str) -> Callable[[Counted, int], Vector]:
     return solve
 
 
-def solvers() -> dict[str, Callable[[Counted, int], Vector]]:
-    """Return those that are installed."""
+def solvers(case: str) -> dict[str, Callable[[Counted, int], Vector]]:
+    """Return those that are installed; skscope begins at zero, where ratios have no value."""
     found: dict[str, Callable[[Counted, int], Vector]] = {"auto": auto}
     if "--values" in sys.argv:
         found["auto, values"] = auto_values
+    if CASES[case](0).weights:
+        return found
     try:
         found |= {"scope": skscope("ScopeSolver"), "grasp": skscope("GraspSolver")}
     except ImportError:
@@ -198,8 +242,8 @@ def main() -> None:
     """Print one row per case and solver."""
     print("case, solver: values + gradients, share above the best (worst seed)")
     chosen = [name for name in CASES if name in sys.argv] or sized(list(CASES), ["poisson"])
-    installed = solvers()
     for name in chosen:
+        installed = solvers(name)
         reached: dict[str, list[tuple[float, int, int]]] = {}
         for seed in SEEDS:
             case = CASES[name](seed)

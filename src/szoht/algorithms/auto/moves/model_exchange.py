@@ -136,7 +136,10 @@ def _solve(  # noqa: PLR0917
     curvature = Curvature(support, inverse)
     hoped = here.value - promised
     known.reliable = bool(here.value - point.value >= USABLE_PROMISE * hoped)
-    if known.sums and known.scale_free and not known.reliable:
+    refuted = known.sums and known.scale_free and not known.reliable
+    # where only the direction matters, and not by way of a sum, the Hessian is another everywhere
+    known.reliable = known.reliable and (known.sums or not known.scale_free)
+    if refuted:
         known.sums = False
         known.forget()  # what is the same everywhere is something else
     if abs(point.value - promised) <= KEPT_PROMISE * hoped:
