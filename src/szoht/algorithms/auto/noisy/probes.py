@@ -7,6 +7,8 @@ import numpy as np
 
 from szoht.algorithms.auto.noisy.values import Values
 from szoht.algorithms.auto.records import NoiseModel, Steps
+from szoht.core.random import Key
+from szoht.estimators.sensing import HadamardRows
 from szoht.estimators.sensing.cross_validation import winsorize
 from szoht.estimators.sensing.noise_test import robust_rms, robust_scale
 from szoht.types import Indices, Mask, Vector
@@ -16,7 +18,7 @@ __all__ = ["Probes"]
 
 @dataclass(kw_only=True, eq=False)
 class Probes:
-    """Differences along random signs around ``x``: rows are displacements, so that lengths mix.
+    """Differences along signs around ``x``: rows are displacements, so that lengths mix.
 
     An antithetic pair gives (f(x + h u) - f(x - h u)) / 2, without even terms; a forward difference
     costs half as much and is good enough where curvature is harmless (``forward_only``). ``length``
@@ -40,12 +42,15 @@ class Probes:
     is_forward: Mask = field(init=False)
     groups: Indices = field(init=False)
     repeated: Indices | None = None
+    _design: HadamardRows = field(init=False)
+    _taken: int = 0
 
     def __post_init__(self) -> None:
         self.rows = np.empty((0, self.values.d), np.float32)
         self.y = self.lengths = np.empty(0)
         self.is_forward = np.empty(0, dtype=bool)
         self.groups = np.empty(0, dtype=np.intp)
+        self._design = self._new_design()
 
     @property
     def pair_noise(self) -> float:
@@ -139,8 +144,25 @@ class Probes:
         y[long] = winsorize(y[long]) if long.any() else y[long]
         return rows, y
 
+    @property
+    def available(self) -> int:
+        """The number of vectors of signs that are orthogonal to each other."""
+        return self._design.available
+
     def _signs(self, count: int) -> Vector:
-        return self.rng.choice(np.array([-1.0, 1.0]), (max(1, count), self.values.d))
+        """Return the next rows of an orthogonal design, and then of another one."""
+        rows: list[Vector] = []
+        while count > 0 or not rows:
+            if self._taken == self._design.available:
+                self._design, self._taken = self._new_design(), 0
+            stop = min(self._taken + max(1, count), self._design.available)
+            rows.append(self._design.block(self._taken, stop))
+            count, self._taken = count - (stop - self._taken), stop
+        return np.concatenate(rows)
+
+    def _new_design(self) -> HadamardRows:
+        key = Key(seed=int(self.rng.integers(2**63)), iteration=0)
+        return HadamardRows(key=key, d=self.values.d)
 
     def _add(self, rows: Vector, y: Vector, length: float, *, forward: bool) -> None:
         good = np.isfinite(y)

@@ -20,6 +20,10 @@ from szoht.estimators.sensing.noise_test import robust_rms
 
 __all__ = ["Sensed", "sense"]
 
+LOOKS_SPARSE, FULL_SHARE = 4, 0.6
+"""After so many first looks that few coordinates did not explain, all slopes are measured, if that
+takes at most this share of the values that are left."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sensed:
@@ -56,6 +60,11 @@ def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sen
         dense = found.signal >= policy.clear and spent >= probes.values.policy.looks_dense * _look(
             probes
         )
+        if not sure and _is_full_design_due(probes, found):
+            probes.forward_only = False
+            yield from probes.more(2 * (probes.available - probes.n_directions))
+            found, sure = _analyze(probes)
+            return _sensed(probes, found, start - probes.values.left(), sure=sure)
         if (sure and spent > 0) or spent >= cap or broke or dense or found.rows < fewest:
             return _sensed(probes, found, spent, sure=sure)
         if is_new and _is_axis_scan_due(probes, found, spent):
@@ -104,6 +113,19 @@ def _is_axis_scan_due(probes: Probes, found: CrossValidatedRecovery, spent: int)
         policy.turn_share * probes.values.affordable(d * 10),
     )
     return dense and spent > _first_rows(probes) and affordable and probes.checked
+
+
+def _is_full_design_due(probes: Probes, found: CrossValidatedRecovery) -> bool:
+    """Tell whether few coordinates do not explain what is signal, and all rows are affordable.
+
+    Along all rows of an orthogonal design, a slope is seen without any of the others, however
+    many there are; along fewer, each adds its share to the error of all.
+    """
+    rows = probes.n_directions
+    if rows < LOOKS_SPARSE * _first_rows(probes) or not probes.checked:
+        return False
+    dense = 2 * found.signal >= 1 and found.r2 < 0.5 * found.signal
+    return dense and 0 < 2 * (probes.available - rows) <= FULL_SHARE * probes.values.left()
 
 
 def _axis_length(probes: Probes) -> float:
