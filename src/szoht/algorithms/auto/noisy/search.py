@@ -73,7 +73,7 @@ class NoisySearch(SupportSolves):
             if probes is None or not np.array_equal(probes.x, self.x):
                 probes = yield from self._new_probes(number, top)
             cap = self._cap(number, first_cost * 2**stalled)
-            sensed = yield from sense(probes, cap=cap, length=length)
+            sensed = yield from sense(probes, cap=cap, length=length, first=number == 0)
             self.noise = replace(sensed.noise, slope=0.0)
             first_cost = first_cost or sensed.cost
             self._explain_sensed(sensed)

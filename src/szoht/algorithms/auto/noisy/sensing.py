@@ -43,8 +43,10 @@ class Sensed:
         return self.length <= policy.stretch * short and self.recovery.signal >= needed
 
 
-def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sensed]:
-    """Probe until the slopes are sure, or until ``cap`` values are spent."""
+def sense(
+    probes: Probes, *, cap: int, length: float | None = None, first: bool = False
+) -> Steps[Sensed]:
+    """Probe until the slopes are sure, or ``cap`` values are spent; perhaps more the first time."""
     start, is_new = probes.values.left(), probes.y.size == 0
     if is_new:
         yield from choose_length(probes, length)
@@ -60,7 +62,7 @@ def sense(probes: Probes, *, cap: int, length: float | None = None) -> Steps[Sen
         dense = found.signal >= policy.clear and spent >= probes.values.policy.looks_dense * _look(
             probes
         )
-        if not sure and _is_full_design_due(probes, found):
+        if first and not sure and _is_full_design_due(probes, found):
             probes.forward_only = False
             yield from probes.more(2 * (probes.available - probes.n_directions))
             found, sure = _analyze(probes)
