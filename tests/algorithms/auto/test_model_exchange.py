@@ -219,3 +219,30 @@ def test_correlated_designs_from_values_alone(seed):
     best = min(least(list(s)) for s in combinations(range(d), k))
     result = minimize(loss, np.zeros(d), k=k, max_queries=3_000, rng=seed)
     assert result.fun <= best * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("with_gradient", [False, True])
+def test_f_is_not_asked_where_no_model_holds(with_gradient):
+    """Along most coordinates f is a straight line, up to a far away bend: models see no end."""
+    rng = np.random.default_rng(0)
+    d, reach = 30, 1e4
+    slopes = rng.uniform(0.5, 1.5, d)
+    farthest = 0.0
+
+    def fun(x):
+        nonlocal farthest
+        farthest = max(farthest, float(np.abs(x).max()))
+        bent = np.maximum(np.abs(x) - reach, 0.0)
+        return float(slopes @ x + (bent**2).sum() + 0.5 * ((x[:3] - 1) ** 2).sum())
+
+    def gradient(x):
+        bent = np.sign(x) * np.maximum(np.abs(x) - reach, 0.0)
+        slope = slopes + 2 * bent
+        slope[:3] += x[:3] - 1
+        return slope
+
+    given = {"gradient": gradient} if with_gradient else {}
+    with np.errstate(all="raise"):
+        result = minimize(fun, np.zeros(d), k=4, max_queries=3_000, rng=0, **given)
+    assert np.isfinite(farthest)
+    assert result.fun < fun(np.zeros(d)) - 0.9 * reach

@@ -33,6 +33,9 @@ USABLE_PROMISE = 0.5
 MODEL_RESTARTS = 30
 """Perturbed supports from which the model is searched again; they cost no query."""
 
+FARTHEST = 100.0
+"""A step of more units, or sizes of the point, leads to where no model holds: f is not asked."""
+
 SINGLE_EXCHANGES = 3
 """Exchanges of one coordinate for another that are tried where several at once gain nothing."""
 
@@ -132,6 +135,9 @@ def _solve(  # noqa: PLR0917
     promised = here.value - gain - model(here.z[among])
     there = np.zeros(here.z.size)
     there[support] = z
+    far = np.abs(there - here.z).max() / max(1.0, float(np.abs(here.z).max()))
+    if not far <= FARTHEST:
+        return Solution(here, None)
     point = yield from context.point(structure.clip(there))
     curvature = Curvature(support, inverse)
     hoped = here.value - promised

@@ -15,6 +15,9 @@ from szoht.types import Indices, Mask, Vector
 
 __all__ = ["Probes"]
 
+FEWEST_COLUMNS = 64
+"""Fewer columns of an orthogonal design look alike along few of its rows; signs are random then."""
+
 
 @dataclass(kw_only=True, eq=False)
 class Probes:
@@ -42,7 +45,7 @@ class Probes:
     is_forward: Mask = field(init=False)
     groups: Indices = field(init=False)
     repeated: Indices | None = None
-    _design: HadamardRows = field(init=False)
+    _design: HadamardRows | None = None
     _taken: int = 0
 
     def __post_init__(self) -> None:
@@ -50,7 +53,8 @@ class Probes:
         self.y = self.lengths = np.empty(0)
         self.is_forward = np.empty(0, dtype=bool)
         self.groups = np.empty(0, dtype=np.intp)
-        self._design = self._new_design()
+        if self.values.d >= FEWEST_COLUMNS:
+            self._design = self._new_design()
 
     @property
     def pair_noise(self) -> float:
@@ -146,11 +150,13 @@ class Probes:
 
     @property
     def available(self) -> int:
-        """The number of vectors of signs that are orthogonal to each other."""
-        return self._design.available
+        """The number of vectors of signs that are orthogonal to each other; 0 if none are."""
+        return 0 if self._design is None else self._design.available
 
     def _signs(self, count: int) -> Vector:
         """Return the next rows of an orthogonal design, and then of another one."""
+        if self._design is None:
+            return self.rng.choice(np.array([-1.0, 1.0]), (max(1, count), self.values.d))
         rows: list[Vector] = []
         while count > 0 or not rows:
             if self._taken == self._design.available:

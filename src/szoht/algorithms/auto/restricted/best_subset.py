@@ -45,7 +45,7 @@ class Quadratic(NamedTuple):
             hessian = hessian + STIFF * np.abs(np.diag(hessian)).max() * np.outer(along, along)
         values, vectors = np.linalg.eigh(hessian)
         values = np.abs(values)
-        values = np.maximum(values, CURVATURE_FLOOR * max(float(values.max()), 1e-300))
+        values = np.maximum(values, CURVATURE_FLOOR * max(float(values.max()), 1e-200))
         hessian = (vectors * values) @ vectors.T
         return cls(hessian, slopes - hessian @ z, kept)
 
