@@ -223,26 +223,22 @@ def test_correlated_designs_from_values_alone(seed):
 
 @pytest.mark.parametrize("with_gradient", [False, True])
 def test_f_is_not_asked_where_no_model_holds(with_gradient):
-    """Along most coordinates f is a straight line, up to a far away bend: models see no end."""
+    """Along most coordinates f is nearly a straight line: a quadratic model sees no end of it."""
     rng = np.random.default_rng(0)
-    d, reach = 30, 1e4
-    slopes = rng.uniform(0.5, 1.5, d)
+    slopes = rng.uniform(0.5, 1.5, 30) * rng.choice([-1, 1], 30)
     farthest = 0.0
 
     def fun(x):
         nonlocal farthest
         farthest = max(farthest, float(np.abs(x).max()))
-        bent = np.maximum(np.abs(x) - reach, 0.0)
-        return float(slopes @ x + (bent**2).sum() + 0.5 * ((x[:3] - 1) ** 2).sum())
+        return float(slopes @ x + 1e-9 * (x**4).sum() + ((x[:3] - 1) ** 2).sum())
 
     def gradient(x):
-        bent = np.sign(x) * np.maximum(np.abs(x) - reach, 0.0)
-        slope = slopes + 2 * bent
-        slope[:3] += x[:3] - 1
-        return slope
+        found = slopes + 4e-9 * x**3
+        found[:3] += 2 * (x[:3] - 1)
+        return found
 
     given = {"gradient": gradient} if with_gradient else {}
-    with np.errstate(all="raise"):
-        result = minimize(fun, np.zeros(d), k=4, max_queries=3_000, rng=0, **given)
-    assert np.isfinite(farthest)
-    assert result.fun < fun(np.zeros(d)) - 0.9 * reach
+    result = minimize(fun, np.zeros(30), k=4, max_queries=1_500, rng=0, **given)
+    assert farthest < 1e6  # 1e10 otherwise
+    assert result.fun < -3_000
