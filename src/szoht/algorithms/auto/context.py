@@ -229,6 +229,7 @@ class SearchContext(BudgetedContext):
         """Go on with other components: what was counted and found is about another function."""
         self.outer.sample, self.on_part = sample, on_part
         self.speculation.forget()
+        self.hessian = KnownHessian()
         self.best, self.mark, self.gains = None, math.inf, -1
         self.spent, self.failures, self.last_gain = 0, 0, 1
 

@@ -104,5 +104,7 @@ def _size(context: SearchContext, z: Vector) -> float:
     size = float(np.abs(z).max())
     if not context.hessian.scale_free:
         return max(1.0, size)
-    total = abs(float(z.sum()))
+    structure = context.structure
+    longest = 1.0 if structure.unit is None else float(structure.unit.max())
+    total = abs(float(structure.to_x(z).sum())) / longest
     return min(size, total) if context.hessian.sums and total > 0 else size

@@ -15,10 +15,10 @@ from szoht.estimators.sensing.noise_test import (
     REPEATS,
     ROUGH_STEPS,
     difference_noise,
-    follow,
     from_line,
     from_parabola,
     from_repeats,
+    interpolates,
     is_smooth_beyond_doubt,
     mostly_equal,
     rough_at,
@@ -191,7 +191,7 @@ def _leaves_no_doubt(
         return False
     step, clip = line[0] - point.z, context.structure.clip
     between = yield from context.values([clip(point.z + times * step) for times in BETWEEN])
-    return follow(values, between)
+    return interpolates(values, between)
 
 
 def _is_pole(

@@ -23,10 +23,10 @@ __all__ = [
     "NoiseKind",
     "NoiseModel",
     "difference_noise",
-    "follow",
     "from_line",
     "from_parabola",
     "from_repeats",
+    "interpolates",
     "is_smooth_beyond_doubt",
     "mostly_equal",
     "pool",
@@ -285,10 +285,10 @@ def is_smooth_beyond_doubt(values: Vector) -> bool:
     return third <= largest_hidden(values)
 
 
-def follow(values: Vector, between: Vector) -> bool:
-    """Tell whether values at `BETWEEN` steps follow from those at even ones.
+def interpolates(values: Vector, between: Vector) -> bool:
+    """Tell whether a polynomial through values at even steps has those at `BETWEEN` steps.
 
-    They do not if the step happens to be a multiple of the length of a wave.
+    It has not if the step happens to be a multiple of the length of a wave.
     """
     curve = np.polynomial.Polynomial.fit(np.arange(values.size), values, 4)
     return bool(np.abs(curve(BETWEEN) - between).max() <= largest_hidden(values))

@@ -6,7 +6,7 @@ import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.hessian import hessian_cost, measure_hessian
-from szoht.algorithms.auto.records import Curvature, EvaluatedPoint, NoiseModel, Steps
+from szoht.algorithms.auto.records import Curvature, Steps
 from szoht.algorithms.auto.restricted.best_subset import (
     Quadratic,
     best_subset,
@@ -101,7 +101,7 @@ def _exchange(
     for chosen in _chosen(context, model, np.searchsorted(among, filled)):
         if np.array_equal(among[chosen], structure.active(here.z)):
             continue
-        solution = yield from _solve(context, here, state.noise, model, among, chosen)
+        solution = yield from _solve(context, state, model, among, chosen)
         if state.gains(solution.point):
             context.explain(f"a model of {among.size} coordinates exchanged some of them.")
             return solution
@@ -121,16 +121,11 @@ def _chosen(context: SearchContext, model: Quadratic, start: Indices) -> list[In
     return [best, *(exchanged(start, pair) for pair in pairs[gains > 0])]
 
 
-def _solve(  # noqa: PLR0917
-    context: SearchContext,
-    here: EvaluatedPoint,
-    noise: NoiseModel,
-    model: Quadratic,
-    among: Indices,
-    chosen: Indices,
+def _solve(
+    context: SearchContext, state: SearchState, model: Quadratic, among: Indices, chosen: Indices
 ) -> Steps[Solution]:
     """Return the solution on a support, from where the model is least on it."""
-    structure, known, support = context.structure, context.hessian, among[chosen]
+    known, here, support = context.hessian, state.point, among[chosen]
     z, inverse, gain = model.minimum(chosen)
     promised = here.value - gain - model(here.z[among])
     there = np.zeros(here.z.size)
@@ -138,7 +133,7 @@ def _solve(  # noqa: PLR0917
     far = np.abs(there - here.z).max() / max(1.0, float(np.abs(here.z).max()))
     if not far <= FARTHEST:
         return Solution(here, None)
-    point = yield from context.point(structure.clip(there))
+    point = yield from context.point(context.structure.clip(there))
     curvature = Curvature(support, inverse)
     hoped = here.value - promised
     known.reliable = bool(here.value - point.value >= USABLE_PROMISE * hoped)
@@ -153,4 +148,4 @@ def _solve(  # noqa: PLR0917
     if not np.isfinite(point.value):
         return Solution(here, None)
     goal = Goal(accuracy=context.policy.accuracy_narrow, value=here.value)
-    return (yield from minimize_on(context, point, support, noise, goal, curvature=curvature))
+    return (yield from minimize_on(context, point, support, state.noise, goal, curvature=curvature))

@@ -32,7 +32,7 @@ from szoht.types import Indices, Mask, Vector
 __all__ = ["minimize_in_box", "minimize_on"]
 
 
-def minimize_on(  # noqa: C901, PLR0912, PLR0915  (one loop, read from top to bottom)
+def minimize_on(  # noqa: C901, PLR0912  (one loop, read from top to bottom)
     context: SearchContext,
     start: EvaluatedPoint,
     support: Indices,
@@ -59,7 +59,7 @@ def minimize_on(  # noqa: C901, PLR0912, PLR0915  (one loop, read from top to bo
     problem = RestrictedProblem(
         context, noise, support, structure.low[support], structure.high[support], feasible
     )
-    point, central, stay = start, False, np.empty(0, dtype=np.intp)
+    point, central, stay = start, False, None
     inverse = None if curvature is None else curvature.inverse
     if slopes is None:
         slopes = yield from _gradient(problem, point, inverse, central=False)
@@ -100,14 +100,10 @@ def minimize_on(  # noqa: C901, PLR0912, PLR0915  (one loop, read from top to bo
         after = yield from _gradient(problem, moved, inverse, central=central, value=scale)
         inverse = _updated(inverse, (moved.z - point.z)[support], after - slopes)
         point, slopes = moved, after
-        free = ~_stuck(problem, point, slopes)
-        if np.linalg.norm(slopes[free]) <= goal.accuracy * first:
-            break
-        if goal.settled and inverse is not None and step >= context.policy.steps_wide - 2:
-            before, stay = stay, _staying(context, point, Curvature(support, inverse))
-            if np.array_equal(before, stay):
-                break
-        if np.abs(point.z[support]).max() > MAX_UNITS:
+        accurate = _accuracy(problem, point, slopes) <= goal.accuracy * first
+        before, stay = stay, _staying(problem, point, inverse) if goal.settled else None
+        settled = step >= context.policy.steps_wide - 1 and _are_equal(before, stay)
+        if accurate or settled or np.abs(point.z[support]).max() > MAX_UNITS:
             break
     hopeless = point.value >= goal.value > -math.inf
     if structure.gaps and feasible and not hopeless and not structure.contains(point.z):
@@ -115,10 +111,24 @@ def minimize_on(  # noqa: C901, PLR0912, PLR0915  (one loop, read from top to bo
     return Solution(point, None if inverse is None else Curvature(support, inverse))
 
 
-def _staying(context: SearchContext, point: EvaluatedPoint, curvature: Curvature) -> Indices:
-    """Return the coordinates of the atoms that pruning would keep."""
-    structure = context.structure
+def _staying(
+    problem: RestrictedProblem, point: EvaluatedPoint, inverse: Vector | None
+) -> Indices | None:
+    """Return the coordinates of the atoms that pruning would keep; None without a curvature."""
+    if inverse is None:
+        return None
+    structure = problem.context.structure
+    curvature = Curvature(problem.support, inverse)
     return structure.active(structure.prune(point.z, curvature, structure.size))
+
+
+def _are_equal(before: Indices | None, after: Indices | None) -> bool:
+    return before is not None and after is not None and np.array_equal(before, after)
+
+
+def _accuracy(problem: RestrictedProblem, point: EvaluatedPoint, slopes: Vector) -> float:
+    """Return the size of the gradient of the coordinates that are free."""
+    return float(np.linalg.norm(slopes[~_stuck(problem, point, slopes)]))
 
 
 def _by_models(
