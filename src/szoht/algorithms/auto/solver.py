@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from szoht.algorithms.auto.context import BudgetSpentError, SearchContext
 from szoht.algorithms.auto.descent import search_supports
-from szoht.algorithms.auto.evolution import evolve, needs_evolution
 from szoht.algorithms.auto.finite_sums import assumed_noise, solve_on_parts
 from szoht.algorithms.auto.global_search import search_globally, spend_rest
 from szoht.algorithms.auto.gradients import judge_start, search_by_gradients
@@ -17,6 +16,7 @@ from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.samples import part, validated_size
 from szoht.algorithms.auto.sensing.dense import recall_filter
+from szoht.algorithms.auto.simulations.evolution import evolve, needs_evolution
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.auto.structures import Coordinates, Structured, structure_of
 from szoht.algorithms.auto.wide_plans import Speculation
