@@ -223,6 +223,30 @@ def test_slopes_of_a_median_hold_as_far_as_the_next_component_only(seed):
     assert f(result.x) < f(target) + 0.05 * (f(np.zeros(60)) - f(target))
 
 
+@pytest.mark.parametrize("seed", [1, 3])
+def test_kinks_that_were_taken_for_an_error_end_no_run(seed):
+    """The largest residuals but a tenth: their least value is zero, and nothing else is."""
+    rng = np.random.default_rng(seed)
+    a, target = rng.standard_normal((100, 60)), np.zeros(60)
+    target[rng.choice(60, 3, replace=False)] = [1.0, -2.0, 1.5]
+    result = minimize(
+        lambda x: float(np.quantile(np.abs(a @ (x - target)), 0.9)),
+        np.zeros(60),
+        k=3,
+        max_queries=5000,
+        rng=seed,
+    )
+    assert any("may be the shape of f" in line for line in result.explain)
+    assert result.fun < 1e-9
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-3])
+def test_an_error_that_is_there_nearby_ends_a_run(size):
+    result = solve(lambda x: quadratic(x) + size * F0 * hashed(x), budget=4000)
+    assert result.status is Status.CONVERGED
+    assert result.nfev < 3000
+
+
 @pytest.mark.parametrize("seed", [9, 13, 20, 27])
 def test_what_a_regression_promises_is_no_target_reached(seed, monkeypatch):
     """Where a smooth f is taken for one that errs, a regression across a pole promises anything."""

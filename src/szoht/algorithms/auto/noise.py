@@ -26,7 +26,7 @@ from szoht.estimators.sensing.noise_test import (
 )
 from szoht.types import Vector
 
-__all__ = ["check_roughness", "estimate_noise"]
+__all__ = ["check_roughness", "errs_less_nearby", "estimate_noise"]
 
 SHORTEST_ROW = 1e-12
 """Of differences along dense directions: below that there is rounding only."""
@@ -40,6 +40,10 @@ SMOOTH = 1e-3
 SPIKE, NEARBY = 4.0, 0.35
 """Of a pole: how far the highest value lies above the middle one, in units of how far the lowest
 lies below it; and how far values over a tenth of the line differ, in errors seen over all of it."""
+
+LESS, NEARER = 0.1, 0.1
+"""Kinks look like an error that falls with the distance: over steps that are shorter by the second
+factor, values err by less than the first one of what was taken for their error."""
 
 
 def estimate_noise(context: SearchContext, start: EvaluatedPoint) -> Steps[NoiseModel]:
@@ -155,6 +159,23 @@ def check_roughness(
     if not found.exact:
         context.explain(f"slopes lead nowhere; over longer distances {found.describe()}.")
     return found
+
+
+def errs_less_nearby(context: SearchContext, point: EvaluatedPoint, error: float) -> Steps[bool]:
+    """Tell whether values around a point, on its support, do not err as they should; 8 values.
+
+    An error is there over all distances. That of kinks (largest residuals, quantiles) falls with
+    them, and so does that of waves which are longer than the distance: both are the shape of f.
+    """
+    structure, steps = context.structure, NEARER * ROUGH_STEPS
+    if context.left <= steps.size:
+        return False
+    moving = np.zeros(structure.d)
+    active = structure.active(point.z)
+    size = max(1.0, float(np.abs(point.z).max(initial=0.0)))
+    moving[active] = size * context.generator().choice(np.array([-1.0, 1.0]), active.size)
+    values = yield from context.values([structure.clip(point.z + step * moving) for step in steps])
+    return bool(np.isfinite(values).all() and difference_noise(values)[1] < LESS * error)
 
 
 def _roughness(

@@ -11,6 +11,7 @@ from szoht.algorithms.auto.global_search import search_globally, spend_rest
 from szoht.algorithms.auto.gradients import judge_start, search_by_gradients
 from szoht.algorithms.auto.idle_changes import put_back_idle
 from szoht.algorithms.auto.known import note_elsewhere
+from szoht.algorithms.auto.noise import errs_less_nearby
 from szoht.algorithms.auto.noisy.solve import solve_noisy
 from szoht.algorithms.auto.policy import Policy
 from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
@@ -137,9 +138,8 @@ def _solve_with_error(context: SearchContext, state: SearchState) -> Steps[Searc
         context.note(farther)
         exact = SearchState(point=farther, noise=assumed_noise(context, farther))
         return (yield from search_supports(context, exact))
-    if ending is Ending.CONVERGED and _is_no_error(context, noise, point):
-        # the shape of f was taken for its error
-        context.explain("values around the answer err so much that it may be the shape of f.")
+    if ending is Ending.CONVERGED and (yield from _is_no_error(context, noise, point)):
+        context.explain("what was taken for an error of values may be the shape of f.")
         context.forget()
         return replace(state, point=(yield from context.point(point.z)))
     if ending is not Ending.NO_PROGRESS:
@@ -147,9 +147,16 @@ def _solve_with_error(context: SearchContext, state: SearchState) -> Steps[Searc
     return replace(state, point=point)
 
 
-def _is_no_error(context: SearchContext, noise: NoiseModel, point: EvaluatedPoint) -> bool:
-    """Tell whether what was seen at the end is large for an error: of the first ones, or of f."""
+def _is_no_error(context: SearchContext, noise: NoiseModel, point: EvaluatedPoint) -> Steps[bool]:
+    """Tell whether what was seen at the end is large for an error: of the first ones, or of f.
+
+    Or whether there is none between points that are close to each other.
+    """
     evidence = context.outer.evidence
+    if evidence is None:
+        return False
     gained = context.first_value - point.value
     limit = min(context.policy.outlying_factor * noise.sigma, LARGE_ERROR * gained)
-    return evidence is not None and evidence.noise_level > limit
+    if evidence.noise_level > limit:
+        return True
+    return (yield from errs_less_nearby(context, point, evidence.noise_level))
