@@ -1,6 +1,8 @@
 """Stop rules, alone and joined."""
 
 import itertools
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -142,6 +144,16 @@ def test_a_joined_budget_is_hard():
                 **extra,
                 method="szoht",
             )
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_an_estimate_reaches_a_target_by_its_standard_error(maximize):
+    sign = -1.0 if maximize else 1.0
+    check = Target(sign * 1.0).begin()
+    for value, error, reached in [(0.8, 0.1, True), (0.95, 0.1, False), (0.5, math.inf, False)]:
+        now = replace(progress(), best=Measured(np.zeros(2), sign * value, error=error))
+        found = check(replace(now, maximize=maximize), 0)
+        assert found is (Status.TARGET if reached else None)
 
 
 def test_a_target_alone_still_has_a_budget():

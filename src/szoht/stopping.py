@@ -105,7 +105,10 @@ class Seconds(Rule):
 
 @dataclass(frozen=True)
 class Target(Rule):
-    """Stop at the first iterate whose value is at most ``value``; at least, if f is maximized."""
+    """Stop at the first iterate whose value is at most ``value``; at least, if f is maximized.
+
+    A value that was estimated from noisy ones must be beyond it by its standard error.
+    """
 
     value: float
 
@@ -118,7 +121,8 @@ class Target(Rule):
 
     def _is_reached(self, progress: Progress) -> bool:
         best = progress.best_value
-        return best >= self.value if progress.maximize else best <= self.value
+        error = 0.0 if progress.best is None else progress.best.error
+        return best - error >= self.value if progress.maximize else best + error <= self.value
 
     @property
     def has_target(self) -> bool:

@@ -240,11 +240,47 @@ def test_kinks_that_were_taken_for_an_error_end_no_run(seed):
     assert result.fun < 1e-9
 
 
-@pytest.mark.parametrize("size", [1e-6, 1e-3])
-def test_an_error_that_is_there_nearby_ends_a_run(size):
-    result = solve(lambda x: quadratic(x) + size * F0 * hashed(x), budget=4000)
+@pytest.mark.parametrize(("size", "seed"), [(1e-6, 1), (1e-3, 3)])
+def test_an_error_that_is_there_nearby_ends_a_run(size, seed):
+    result = solve(lambda x: quadratic(x) + size * F0 * hashed(x), seed, budget=4000)
     assert result.status is Status.CONVERGED
     assert result.nfev < 3000
+
+
+STOCK = np.random.default_rng(4)
+PRICE, DEMAND = STOCK.uniform(5, 20, 25), STOCK.uniform(5, 30, 25)
+COST = PRICE * STOCK.uniform(0.3, 0.9, 25)
+
+
+def profit(stock, demand):
+    return (PRICE * np.minimum(demand, stock) - COST * stock).sum(axis=-1)
+
+
+@pytest.mark.parametrize("fee", [0.0, 3.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_noise_that_begins_away_from_the_start(fee, seed):
+    """Nothing is ordered at the start: it has one value, whatever the demand, and so has a line."""
+    draws = np.random.default_rng([seed, 5])
+
+    def fun(x):
+        demand = draws.poisson(DEMAND, (50, 25))
+        return float(fee * np.count_nonzero(x) - profit(x, demand).mean())
+
+    def mean(x):
+        demand = np.random.default_rng(9).poisson(DEMAND, (4000, 25))
+        return float(fee * np.count_nonzero(x) - profit(x, demand).mean())
+
+    box = SparseBox(4, np.zeros(25), np.full(25, 50.0))
+    result = minimize(fun, np.zeros(25), constraint=box, max_queries=1500, rng=seed)
+    assert any("away from the start" in line for line in result.explain)
+    assert result.fun_error > 0
+    assert abs(result.fun - mean(result.x)) < 4 * result.fun_error + 1
+    if not fee:
+        stock = np.outer(np.arange(50.0), np.ones(25))
+        demand = np.random.default_rng(9).poisson(DEMAND, (1000, 1, 25))
+        gains = PRICE * np.minimum(demand, stock) - COST * stock
+        best = -np.sort(gains.mean(axis=0).max(axis=0))[-4:].sum()
+        assert mean(result.x) < 0.85 * best
 
 
 @pytest.mark.parametrize("seed", [9, 13, 20, 27])

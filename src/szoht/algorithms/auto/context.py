@@ -10,21 +10,30 @@ from szoht.algorithms.auto.budget import BudgetedContext, BudgetSpentError
 from szoht.algorithms.auto.known_derivatives import GradientMemory, KnownHessian
 from szoht.algorithms.auto.location import agreed
 from szoht.algorithms.auto.policy import Policy
-from szoht.algorithms.auto.records import EvaluatedPoint, Steps
+from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.structure import Structure
 from szoht.core.directions import Directions, ScaledDirections
 from szoht.core.known import KnownEvaluations
 from szoht.core.query import Answer, Plan, Query
 from szoht.core.validation import frozen
+from szoht.estimators.sensing.noise_test import REPEATS, from_repeats, mostly_equal
 from szoht.types import Indices, Sample, Vector
 
-__all__ = ["BudgetSpentError", "SearchContext"]
+__all__ = ["BudgetSpentError", "FreshNoiseError", "SearchContext"]
 
 FAR_OFF, MIN_VALUES_FOR_OUTLIERS = 45.0, 6
 """A difference this many median deviations off is suspected to be an outlier, among this many."""
 
 MOST_REPEATS = 5
 """A point of a function with outliers is asked at most this many times."""
+
+
+class FreshNoiseError(Exception):
+    """The same point gives another value each time, although the start gives the same."""
+
+    def __init__(self, noise: NoiseModel) -> None:
+        super().__init__(noise.describe())
+        self.noise = noise
 
 
 @dataclass(kw_only=True)
@@ -35,11 +44,12 @@ class SearchContext(BudgetedContext):
     suspicious values may still be asked again to find that out. ``kinks`` counts, from the first
     kink on, the rounds since. ``effort`` multiplies patience. ``on_part``: values are about part of
     a finite sum, so that no point is an answer yet; ``reserve`` evaluations are kept to validate
-    one. ``gradients``: the objective has them, and slopes are taken from there;
-    ``gradients_at_points`` asks for them together with the values of single points, most of which
-    need both. ``known`` are evaluations from before the run, ``known_checked`` whether one of them
-    was measured again, and ``known_too_far`` whether those farther away have told nothing. The rest
-    is in `BudgetedContext`.
+    one. ``noise_expected``: no value away from the start was asked twice yet, and the caller is
+    prepared to hear that there is noise. ``gradients``: the objective has them, and slopes are
+    taken from there; ``gradients_at_points`` asks for them together with the values of single
+    points, most of which need both. ``known`` are evaluations from before the run,
+    ``known_checked`` whether one of them was measured again, and ``known_too_far`` whether those
+    farther away have told nothing. The rest is in `BudgetedContext`.
     """
 
     structure: Structure
@@ -54,6 +64,7 @@ class SearchContext(BudgetedContext):
     roughness_checked: bool = False
     units_equalized: bool = False
     doubts: int = 4
+    noise_expected: bool = False
     kinks: int = 0
     gradients: bool = False
     gradients_at_points: bool = True
@@ -119,7 +130,7 @@ class SearchContext(BudgetedContext):
             self.doubts -= 1
             again = yield from self.value(z)
             if again != value:
-                self.expect_outliers()
+                yield from self.distrust(z, [value, again])
                 value = yield from self.value(z)
         point = EvaluatedPoint(z, value)
         self.note(point)
@@ -175,14 +186,31 @@ class SearchContext(BudgetedContext):
         again = yield from self._ask_once(Plan(queries=(self.outer.query(points[far[0]]),)))
         if float(again[0].values[0]) == found[far[0]]:
             return
-        self.expect_outliers()
+        z = self.structure.to_z(points[far[0]])
+        yield from self.distrust(z, [found[far[0]], float(again[0].values[0])])
         if self.left >= 2 * far.size:
             plan = Plan(queries=tuple(self.outer.query(points[i]) for i in far))
             answers = yield from self._ask(plan)
             found[far] = [float(answer.values[0]) for answer in answers]
 
-    def expect_outliers(self) -> None:
-        """Ask every point until two values agree, from now on."""
+    def check_repeatable(self, point: EvaluatedPoint) -> Steps[None]:
+        """Ask the first point that is better than the start again: there, noise may begin."""
+        if self.noise_expected and point.value < self.first_value and self.left > 1:
+            again = yield from self.value(point.z)
+            if again != point.value and math.isfinite(again) and not self.outliers:
+                yield from self.distrust(point.z, [point.value, again])
+            self.noise_expected = False
+
+    def distrust(self, z: Vector, values: list[float]) -> Steps[None]:
+        """Ask a point again whose values differ. Most values agree if single ones are wrong.
+
+        Raises `FreshNoiseError` otherwise, where the caller expects it.
+        """
+        if self.noise_expected and self.left > REPEATS:
+            more = yield from self.values([z] * REPEATS)
+            everything = np.array([*values, *more[np.isfinite(more)]])
+            if mostly_equal(everything) is None:
+                raise FreshNoiseError(from_repeats(everything))
         self.outliers = True
         self.explain("a value differs when it is asked again: from now on all are asked twice.")
 

@@ -92,6 +92,7 @@ def descend(  # noqa: C901  (one loop, read from top to bottom)
             state = replace(state, point=better, curvature=None)
         context.accept(state.point)
         gained = before.gains(state.point)
+        yield from context.check_repeatable(state.point)
         if validate is not None and not (gained and (yield from validate(state.point.z))):
             break
         if short and not gained:

@@ -37,6 +37,7 @@ def search_globally(context: SearchContext, state: SearchState) -> Steps[None]:
     if not search.few and search.pool.size > 4 * search.look:
         yield from try_binary_probes(search, 1.0)
     if search.gained:
+        yield from context.check_repeatable(search.incumbent)
         yield from search.polish()
         yield from search.classify()  # tells how much patience is due
     if not search.few:
@@ -83,6 +84,7 @@ def _take_turns(search: Exploration) -> Steps[None]:
             if move.keeps_support and search.landscape is Landscape.SMOOTH:
                 search.landscape = Landscape.SEVERAL
             context.accept(search.incumbent)
+            yield from context.check_repeatable(search.incumbent)
         if schedule.nothing_asked:
             break
     _end(search, None, schedule.tried)

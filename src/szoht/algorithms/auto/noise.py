@@ -196,8 +196,9 @@ def _roughness(
                 break
             continue
         far = int(np.argmax(np.abs(values - np.median(values))))
-        if (yield from context.value(line[far])) != values[far]:
-            context.expect_outliers()
+        again = yield from context.value(line[far])
+        if again != values[far]:
+            yield from context.distrust(line[far], [float(values[far]), again])
             return replace(noise, outliers=True)
         pole = yield from _is_pole(context, point, line, everything, found)
         return noise if pole else found

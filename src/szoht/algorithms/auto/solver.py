@@ -4,7 +4,9 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from szoht.algorithms.auto.context import BudgetSpentError, SearchContext
+import numpy as np
+
+from szoht.algorithms.auto.context import BudgetSpentError, FreshNoiseError, SearchContext
 from szoht.algorithms.auto.descent import search_supports
 from szoht.algorithms.auto.finite_sums import assumed_noise, solve_on_parts
 from szoht.algorithms.auto.global_search import search_globally, spend_rest
@@ -91,15 +93,33 @@ def _plan_width(solver: "Auto | AutoPath") -> int:
     return 1 if solver.use_gradient or getattr(solver, "criterion", None) else solver.plan_width
 
 
-def solve(  # noqa: C901  (one decision after the other)
-    context: SearchContext,
-) -> Steps[EvaluatedPoint | None]:
+def solve(context: SearchContext) -> Steps[EvaluatedPoint | None]:
     """Minimize from the iterate of the context; None if f is undefined there."""
-    start = yield from context.point(context.structure.to_z(context.outer.x))
+    x = context.outer.x
+    start = yield from context.point(context.structure.to_z(x))
     if math.isnan(start.value):
         return None
     context.first_value = start.value
     note_elsewhere(context)
+    try:
+        return (yield from _solve_from(context, start))
+    except FreshNoiseError as found:
+        context.explain(f"away from the start, {found}.")
+        context.noise_expected, noise = False, found.noise
+    context.forget()
+    start = EvaluatedPoint(context.structure.to_z(x), start.value)
+    context.note(start)
+    try:
+        return (yield from solve_noisy(context, start, noise))
+    except BudgetSpentError:
+        yield from spend_rest(context, noise)
+    return context.best
+
+
+def _solve_from(  # noqa: C901  (one decision after the other)
+    context: SearchContext, start: EvaluatedPoint
+) -> Steps[EvaluatedPoint | None]:
+    """Minimize by the search that fits the values; what is left of the budget is spent."""
     noise = NoiseModel()
     try:
         if needs_evolution(context):
@@ -107,6 +127,7 @@ def solve(  # noqa: C901  (one decision after the other)
         start, noise = yield from judge_start(context, start)
         if noise.fresh:
             return (yield from solve_noisy(context, start, noise))
+        context.noise_expected = not (context.gradients or context.outer.seeded or context.outliers)
         state = SearchState(point=start, noise=noise, memory=recall_filter(context, noise))
         if context.gradients:
             state = yield from search_by_gradients(context, state)
@@ -129,6 +150,7 @@ def solve(  # noqa: C901  (one decision after the other)
 def _solve_with_error(context: SearchContext, state: SearchState) -> Steps[SearchState]:
     """Minimize under a fixed error; the ending is set unless the search has to go on."""
     noise = state.noise
+    yield from _ask_far_point(context, state.point)
     point = yield from solve_noisy(context, state.point, noise)
     ending, context.outer.ending = context.outer.ending, None
     z = context.structure.clip(2 * point.z)
@@ -145,6 +167,18 @@ def _solve_with_error(context: SearchContext, state: SearchState) -> Steps[Searc
     if ending is not Ending.NO_PROGRESS:
         context.outer.ending = ending
     return replace(state, point=point)
+
+
+def _ask_far_point(context: SearchContext, point: EvaluatedPoint) -> Steps[None]:
+    """Ask a point away from the start twice: what looks like an error there may be noise here."""
+    structure = context.structure
+    z = structure.clip(point.z + 0.5 * structure.line(point.z, np.ones(structure.d), 0.5))
+    twice = [z, z]
+    if not context.noise_expected or context.left <= len(twice):
+        return
+    values = yield from context.values(twice)
+    if np.isfinite(values).all() and values[0] != values[1]:
+        yield from context.distrust(z, values.tolist())
 
 
 def _is_no_error(context: SearchContext, noise: NoiseModel, point: EvaluatedPoint) -> Steps[bool]:
