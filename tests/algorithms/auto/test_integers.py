@@ -228,3 +228,21 @@ def test_where_nothing_gains_no_axis_is_called_best():
     result = szoht.minimize(lambda x: float((x**2).sum()), knobs, k=2, rng=0, max_queries=200)
     assert not any("best are" in line for line in result.explain)
     assert any("none gains" in line for line in result.explain)
+
+
+def test_noise_is_told_and_the_answer_is_measured():
+    """A noisy value is no proof: the best of many looks better than it is."""
+    draws = np.random.default_rng(3)
+    target = np.zeros(12)
+    target[[2, 7]] = 4.0, -3.0
+
+    def fun(x):
+        return float(((x - target) ** 2).sum()) + 2 * draws.standard_normal()
+
+    for budget in (150, 2000):
+        result = szoht.minimize(
+            fun, np.zeros(12), k=2, bounds=(-9, 9), integer=True, max_queries=budget, rng=0
+        )
+        assert not result.success
+        assert 0.2 < result.fun_error < 2
+        assert abs(result.fun - ((result.x - target) ** 2).sum()) < 4 * result.fun_error

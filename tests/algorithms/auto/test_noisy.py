@@ -283,6 +283,23 @@ def test_noise_that_begins_away_from_the_start(fee, seed):
         assert mean(result.x) < 0.85 * best
 
 
+def test_noise_after_a_first_outlier_is_noise():
+    """One value is wrong, and most agree when it is asked again; later none do."""
+    draws, calls = np.random.default_rng(5), 0
+
+    def fun(x):
+        nonlocal calls
+        calls += 1
+        return quadratic(x) + 50 * (calls == 15) + 0.1 * (calls > 60) * draws.standard_normal()
+
+    result = solve(fun, budget=1000)
+    lines = " ".join(result.explain)
+    assert "asked twice" in lines
+    assert "away from the start" in lines
+    assert result.fun_error > 0
+    assert gap(result) < 0.01
+
+
 @pytest.mark.parametrize("seed", [9, 13, 20, 27])
 def test_what_a_regression_promises_is_no_target_reached(seed, monkeypatch):
     """Where a smooth f is taken for one that errs, a regression across a pole promises anything."""

@@ -44,10 +44,10 @@ class SearchContext(BudgetedContext):
     suspicious values may still be asked again to find that out. ``kinks`` counts, from the first
     kink on, the rounds since. ``effort`` multiplies patience. ``on_part``: values are about part of
     a finite sum, so that no point is an answer yet; ``reserve`` evaluations are kept to validate
-    one. ``noise_expected``: no value away from the start was asked twice yet, and the caller is
-    prepared to hear that there is noise. ``gradients``: the objective has them, and slopes are
-    taken from there; ``gradients_at_points`` asks for them together with the values of single
-    points, most of which need both. ``known`` are evaluations from before the run,
+    one. ``noise_expected``: the caller is prepared to hear that values away from the start have
+    noise; at ``gain_checked`` this was looked for. ``gradients``: the objective has them, and
+    slopes are taken from there; ``gradients_at_points`` asks for them together with the values of
+    single points, most of which need both. ``known`` are evaluations from before the run,
     ``known_checked`` whether one of them was measured again, and ``known_too_far`` whether those
     farther away have told nothing. The rest is in `BudgetedContext`.
     """
@@ -65,6 +65,7 @@ class SearchContext(BudgetedContext):
     units_equalized: bool = False
     doubts: int = 4
     noise_expected: bool = False
+    gain_checked: float = 0.0
     kinks: int = 0
     gradients: bool = False
     gradients_at_points: bool = True
@@ -194,12 +195,14 @@ class SearchContext(BudgetedContext):
             found[far] = [float(answer.values[0]) for answer in answers]
 
     def check_repeatable(self, point: EvaluatedPoint) -> Steps[None]:
-        """Ask the first point that is better than the start again: there, noise may begin."""
-        if self.noise_expected and point.value < self.first_value and self.left > 1:
+        """Ask a point again whenever what was gained has doubled: there, noise may begin."""
+        gain = self.first_value - point.value
+        unchecked = self.noise_expected and not self.outliers
+        if unchecked and gain > 2 * self.gain_checked and self.left > 1:
+            self.gain_checked = gain
             again = yield from self.value(point.z)
-            if again != point.value and math.isfinite(again) and not self.outliers:
+            if again != point.value and math.isfinite(again):
                 yield from self.distrust(point.z, [point.value, again])
-            self.noise_expected = False
 
     def distrust(self, z: Vector, values: list[float]) -> Steps[None]:
         """Ask a point again whose values differ. Most values agree if single ones are wrong.
@@ -289,6 +292,8 @@ class SearchContext(BudgetedContext):
             ]
             keep = np.array([pair is None for pair in pairs])
             undecided, seen = undecided[keep], seen[keep]
+        if undecided.size and seen.shape[1] == MOST_REPEATS and self.noise_expected:
+            raise FreshNoiseError(from_repeats(seen[0]))
         yield from self._doubt(result, points)
         return plan.answered(result)
 

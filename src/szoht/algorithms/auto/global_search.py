@@ -120,6 +120,8 @@ def spend_rest(context: SearchContext, noise: NoiseModel) -> Steps[None]:
     context.explain(f"{context.left:.0f} queries are left: they go to single points.")
     assert context.best is not None, "the start was measured"  # noqa: S101
     search = Exploration(context=context, state=SearchState(point=context.best, noise=noise))
+    while noise.fresh:  # a single value that is lower than the estimate is no better answer
+        yield from context.value(context.best.z)
     while True:  # the budget ends it
         support = search.support
         face = Face(context, support)

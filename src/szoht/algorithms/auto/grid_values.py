@@ -14,10 +14,17 @@ from szoht.types import Vector
 
 __all__ = ["GridValues"]
 
+ANSWER_VALUES = 10
+"""Values of the answer of a noisy function."""
+
 
 @dataclass(kw_only=True)
 class GridValues:
-    """Measures points within ``budget``, each for ``price``; ``best`` has at most k non-zeros."""
+    """Measures points within ``budget``, each for ``price``; ``best`` has at most k non-zeros.
+
+    ``noisy``: a point has given two values, so that ``best`` looks better than it is, and part of
+    the budget is a ``reserve`` to measure it.
+    """
 
     context: SolverContext
     k: int
@@ -25,13 +32,17 @@ class GridValues:
     best: EvaluatedPoint
     price: int
     first: float = math.nan
+    noisy: bool = False
+    reserve: int = 0
     spent: int = 0
 
     @property
     def left(self) -> float:
         """Points that can be paid for; infinite if the budget is unknown or was extended."""
         paid = self.spent * self.price
-        return math.inf if paid >= self.budget else (self.budget - paid) // self.price
+        if paid >= self.budget:
+            return math.inf
+        return max(self.budget - self.reserve - paid, 0) // self.price
 
     def start(self) -> Steps[None]:
         """Measure the start; the value is infinite if it failed."""
@@ -55,6 +66,23 @@ class GridValues:
                 self.context.note(points[i], float(values[i]))
                 break
         return values
+
+    def check_noise(self) -> Steps[None]:
+        """Ask the best point again; if its value differs, keep values for it until the end."""
+        if self.left <= 2 * ANSWER_VALUES:
+            return
+        (again,) = (yield from self.values([self.best.z])).tolist()
+        if again != self.best.value and not self.noisy:
+            self.noisy = True
+            self.reserve = ANSWER_VALUES * self.price
+            self.context.explain("values differ when asked again: the answer will be measured.")
+
+    def settle(self) -> Steps[None]:
+        """Measure the best point of a noisy function several times: it was chosen by its value."""
+        self.noisy, self.reserve = False, 0
+        values = yield from self.values([self.best.z] * ANSWER_VALUES)
+        error = float(np.std(values, ddof=1)) / math.sqrt(values.size)
+        self.context.settle(self.best.z, float(np.mean(values)), error)
 
     def values(self, points: Sequence[Vector]) -> Steps[Vector]:
         """Return f at points, asked in one plan; infinite where it failed."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from szoht.algorithms.auto.budget import BudgetSpentError
 from szoht.algorithms.auto.grid_values import GridValues
-from szoht.algorithms.auto.records import EvaluatedPoint, Steps
+from szoht.algorithms.auto.records import EvaluatedPoint, NoiseKind, Steps
 from szoht.algorithms.auto.restricted.grid_model import (
     GridModel,
     Pair,
@@ -94,8 +94,10 @@ class AutoInteger(GeneratorAlgorithm):
             try:
                 yield from search.run()
             except BudgetSpentError:
+                if search.noisy:
+                    yield from search.settle()
                 # more queries than there are: the run ends with its limit, unless it is extended
-                beyond = int(search.left) + 1
+                beyond = int(search.left) + 1 if math.isfinite(search.left) else 1
                 yield Plan(queries=tuple(context.query(search.best.z) for _ in range(beyond)))
                 search.budget = math.inf
             else:
@@ -130,6 +132,8 @@ class _GridSearch(GridValues):
         while without_gain < len(SCAN_LENGTHS):
             before = self.best.value
             yield from self.round(SCAN_LENGTHS[without_gain], share, everywhere=without_gain > 0)
+            if self.gained(before, ROUGH_GAIN) and not self.noisy:
+                yield from self.check_noise()
             if self.gained(before, ROUGH_GAIN):
                 without_gain, share = 0, ROUGH_GAIN
             elif share == ROUGH_GAIN:  # the support has settled: solve for it to the end
@@ -139,10 +143,13 @@ class _GridSearch(GridValues):
                 without_gain = 0
             elif self.complete:
                 without_gain += 1
-        ending = Ending.CONVERGED if self.best.value < self.first else Ending.NO_PROGRESS
-        self.context.ending = ending
+        noise, ending = NoiseKind.EXACT.value, Ending.CONVERGED
+        if self.noisy:
+            noise, ending = NoiseKind.FRESH.value, Ending.EXHAUSTED
+            yield from self.settle()
+        self.context.ending = ending if self.best.value < self.first else Ending.NO_PROGRESS
         self.context.evidence = Evidence(
-            noise="not tested: f is compared over whole steps",
+            noise=noise,
             slopes="every variable was tried along its axis",
             lengths=SCAN_LENGTHS,
             tried=(("scan", len(SCAN_LENGTHS)),),

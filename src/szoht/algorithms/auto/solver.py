@@ -105,7 +105,7 @@ def solve(context: SearchContext) -> Steps[EvaluatedPoint | None]:
         return (yield from _solve_from(context, start))
     except FreshNoiseError as found:
         context.explain(f"away from the start, {found}.")
-        context.noise_expected, noise = False, found.noise
+        context.noise_expected, context.outliers, noise = False, False, found.noise
     context.forget()
     start = EvaluatedPoint(context.structure.to_z(x), start.value)
     context.note(start)
@@ -124,10 +124,11 @@ def _solve_from(  # noqa: C901  (one decision after the other)
     try:
         if needs_evolution(context):
             return (yield from evolve(context, start))
+        context.noise_expected = not (context.gradients or context.outer.seeded)
         start, noise = yield from judge_start(context, start)
+        context.noise_expected &= not noise.fresh
         if noise.fresh:
             return (yield from solve_noisy(context, start, noise))
-        context.noise_expected = not (context.gradients or context.outer.seeded or context.outliers)
         state = SearchState(point=start, noise=noise, memory=recall_filter(context, noise))
         if context.gradients:
             state = yield from search_by_gradients(context, state)
