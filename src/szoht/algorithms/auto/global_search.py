@@ -116,12 +116,20 @@ def _end(
 
 
 def spend_rest(context: SearchContext, noise: NoiseModel) -> Steps[None]:
-    """Use what is left of a budget that is too small for the next plan: single points."""
+    """Use what is left of a budget that is too small for the next plan: single points.
+
+    Under fresh noise the answer is asked, for a single value that is lower than the estimate is no
+    better answer; this returns if the budget was raised.
+    """
     context.explain(f"{context.left:.0f} queries are left: they go to single points.")
     assert context.best is not None, "the start was measured"  # noqa: S101
-    search = Exploration(context=context, state=SearchState(point=context.best, noise=noise))
-    while noise.fresh:  # a single value that is lower than the estimate is no better answer
+    raised = False
+    while noise.fresh and not raised:
+        raised = math.isinf(context.left)
         yield from context.value(context.best.z)
+    if noise.fresh:
+        return
+    search = Exploration(context=context, state=SearchState(point=context.best, noise=noise))
     while True:  # the budget ends it
         support = search.support
         face = Face(context, support)

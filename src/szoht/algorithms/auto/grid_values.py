@@ -23,7 +23,7 @@ class GridValues:
     """Measures points within ``budget``, each for ``price``; ``best`` has at most k non-zeros.
 
     ``noisy``: a point has given two values, so that ``best`` looks better than it is, and part of
-    the budget is a ``reserve`` to measure it.
+    the budget is a ``reserve`` to measure it; None if no point was asked twice.
     """
 
     context: SolverContext
@@ -32,7 +32,7 @@ class GridValues:
     best: EvaluatedPoint
     price: int
     first: float = math.nan
-    noisy: bool = False
+    noisy: bool | None = None
     reserve: int = 0
     spent: int = 0
 
@@ -69,20 +69,22 @@ class GridValues:
 
     def check_noise(self) -> Steps[None]:
         """Ask the best point again; if its value differs, keep values for it until the end."""
-        if self.left <= 2 * ANSWER_VALUES:
+        if self.noisy or self.left <= 2 * ANSWER_VALUES:
             return
         (again,) = (yield from self.values([self.best.z])).tolist()
-        if again != self.best.value and not self.noisy:
-            self.noisy = True
+        self.noisy = math.isfinite(again) and again != self.best.value
+        if self.noisy:
             self.reserve = ANSWER_VALUES * self.price
             self.context.explain("values differ when asked again: the answer will be measured.")
 
     def settle(self) -> Steps[None]:
         """Measure the best point of a noisy function several times: it was chosen by its value."""
-        self.noisy, self.reserve = False, 0
+        self.noisy, self.reserve = None, 0
         values = yield from self.values([self.best.z] * ANSWER_VALUES)
-        error = float(np.std(values, ddof=1)) / math.sqrt(values.size)
-        self.context.settle(self.best.z, float(np.mean(values)), error)
+        values = values[np.isfinite(values)]
+        if values.size > 1:
+            error = float(np.std(values, ddof=1)) / math.sqrt(values.size)
+            self.context.settle(self.best.z, float(np.mean(values)), error)
 
     def values(self, points: Sequence[Vector]) -> Steps[Vector]:
         """Return f at points, asked in one plan; infinite where it failed."""

@@ -66,6 +66,13 @@ queries left."""
 ROUGH_GAIN = 1e-2
 """A gain of less than this share of all that was gained is left for later."""
 
+TOLD_NOISE = {
+    None: "not tested: no value was asked twice",
+    False: "the same point gives the same value",
+    True: NoiseKind.FRESH.value,
+}
+"""What the evidence says about noise."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AutoInteger(GeneratorAlgorithm):
@@ -132,9 +139,8 @@ class _GridSearch(GridValues):
         while without_gain < len(SCAN_LENGTHS):
             before = self.best.value
             yield from self.round(SCAN_LENGTHS[without_gain], share, everywhere=without_gain > 0)
-            if self.gained(before, ROUGH_GAIN) and not self.noisy:
-                yield from self.check_noise()
             if self.gained(before, ROUGH_GAIN):
+                yield from self.check_noise()
                 without_gain, share = 0, ROUGH_GAIN
             elif share == ROUGH_GAIN:  # the support has settled: solve for it to the end
                 share = NEGLIGIBLE_VALUE_SHARE
@@ -143,9 +149,11 @@ class _GridSearch(GridValues):
                 without_gain = 0
             elif self.complete:
                 without_gain += 1
-        noise, ending = NoiseKind.EXACT.value, Ending.CONVERGED
+        if self.noisy is None:
+            yield from self.check_noise()
+        noise, ending = TOLD_NOISE[self.noisy], Ending.CONVERGED
         if self.noisy:
-            noise, ending = NoiseKind.FRESH.value, Ending.EXHAUSTED
+            ending = Ending.EXHAUSTED
             yield from self.settle()
         self.context.ending = ending if self.best.value < self.first else Ending.NO_PROGRESS
         self.context.evidence = Evidence(

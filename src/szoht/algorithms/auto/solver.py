@@ -109,11 +109,19 @@ def solve(context: SearchContext) -> Steps[EvaluatedPoint | None]:
     context.forget()
     start = EvaluatedPoint(context.structure.to_z(x), start.value)
     context.note(start)
-    try:
-        return (yield from solve_noisy(context, start, noise))
-    except BudgetSpentError:
-        yield from spend_rest(context, noise)
-    return context.best
+    return (yield from _solve_under_noise(context, start, noise))
+
+
+def _solve_under_noise(
+    context: SearchContext, start: EvaluatedPoint, noise: NoiseModel
+) -> Steps[EvaluatedPoint]:
+    """Minimize a function with fresh noise; if a spent budget is raised, go on from the answer."""
+    while True:
+        try:
+            return (yield from solve_noisy(context, start, noise))
+        except BudgetSpentError:
+            yield from spend_rest(context, noise)
+            start = context.best or start
 
 
 def _solve_from(  # noqa: C901  (one decision after the other)
@@ -128,7 +136,7 @@ def _solve_from(  # noqa: C901  (one decision after the other)
         start, noise = yield from judge_start(context, start)
         context.noise_expected &= not noise.fresh
         if noise.fresh:
-            return (yield from solve_noisy(context, start, noise))
+            return (yield from _solve_under_noise(context, start, noise))
         state = SearchState(point=start, noise=noise, memory=recall_filter(context, noise))
         if context.gradients:
             state = yield from search_by_gradients(context, state)

@@ -104,9 +104,9 @@ def _reach(context: SearchContext) -> Vector:
 
 
 def _length(context: SearchContext, z: Vector) -> Steps[tuple[float, bool]]:
-    """Return the length of steps along a line after which values are least; whether any differ.
+    """Return the length of steps after which values are least, and whether it means nothing.
 
-    The lines are random, of all coordinates, one for each of two seeds.
+    The steps are along random lines of all coordinates, one for each of two seeds.
     """
     rng, structure = context.generator(), context.structure
     found = np.empty((2, 2, len(FIRST_LENGTHS)))
