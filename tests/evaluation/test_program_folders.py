@@ -3,11 +3,23 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import Future
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+import szoht
 from szoht.evaluation import program_folders
-from szoht.evaluation.program_folders import PID_FILE, end_program, kill_programs
+from szoht.evaluation.program_folders import (
+    PID_FILE,
+    TaskCancelled,
+    cancel_programs,
+    end_program,
+    kill_programs,
+    program_folder,
+    task_scope,
+)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups")
 
@@ -82,3 +94,48 @@ def test_a_file_that_looks_like_a_folder_is_left_alone(shared):
     mark.touch()
     kill_programs("run", 7)
     assert mark.exists()
+
+
+def made_by_another(path, monkeypatch):
+    path.touch()
+    monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
+
+
+def test_a_mark_of_this_user_cancels_a_run(shared):
+    (shared / "szoht-run").touch()
+    with task_scope("run", 7), pytest.raises(TaskCancelled), program_folder():
+        pytest.fail("the program was started")
+
+
+def test_a_mark_of_another_user_stops_no_task(shared, monkeypatch):
+    made_by_another(shared / "szoht-run", monkeypatch)
+    with task_scope("run", 7), program_folder() as folder:
+        assert folder.is_dir()
+
+
+@pytest.mark.parametrize("owner", ["this user", "another"])
+@pytest.mark.parametrize("name", ["szoht-0", "szoht-None", "szoht-"])
+def test_no_mark_stops_what_belongs_to_no_task(shared, monkeypatch, name, owner):
+    (shared / name).touch()
+    if owner == "another":
+        made_by_another(shared / name, monkeypatch)
+    monkeypatch.setattr("tempfile.tempdir", str(shared))
+    program = szoht.Program(command=[sys.executable, "-c", "print(1.5)"])
+    assert program(np.zeros(2)) == 1.5
+    result = szoht.minimize(program, np.zeros(3), k=1, max_queries=3, rng=0)
+    assert result.nfev == 3
+
+
+def test_a_run_is_cancelled_where_another_user_has_its_mark(shared, program, monkeypatch):
+    folder = folder_of(shared, f"{program.pid}\n")
+
+    def refuse(self):
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "touch", refuse)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    task = Future()
+    cancel_programs("run", [task])
+    assert program.wait(10) == -9
+    assert not folder.exists()
+    task.set_result(None)

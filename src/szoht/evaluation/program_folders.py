@@ -6,7 +6,8 @@ program. When a process ends, however it ends, its guard ends the programs that 
 process that runs this very file and waits for a pipe to close. The guard imports nothing but the
 standard library.
 
-Folders are found by name in a folder that all users share, so those of other users are ignored.
+Folders and marks are found by name in a folder that all users share, so those of other users are
+ignored.
 """
 
 import os
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 FOLDER_PREFIX = "szoht-"
+NO_RUN = "0"
 PID_FILE = "pid"
 PID_LINE = re.compile(r"[1-9][0-9]{0,8}\n")
 
@@ -59,9 +61,9 @@ class TaskCancelled(BaseException):
 
 
 class _Scope(threading.local):
-    """The task that a thread is working on."""
+    """The task that a thread is working on; outside of tasks there is no run to be cancelled."""
 
-    run = "0"
+    run: str | None = None
     task = 0
     cancelled: Callable[[], bool] | None = None
 
@@ -91,7 +93,8 @@ def is_cancelled() -> Callable[[], bool] | None:
 @contextmanager
 def program_folder() -> Iterator[Path]:
     """Make a folder for one program; afterwards the program is ended and the folder removed."""
-    folder = Path(mkdtemp(prefix=f"{FOLDER_PREFIX}{_scope.run}-{_scope.task}-{_guard_tag()}-"))
+    run = _scope.run or NO_RUN
+    folder = Path(mkdtemp(prefix=f"{FOLDER_PREFIX}{run}-{_scope.task}-{_guard_tag()}-"))
     try:
         _raise_if_cancelled()
         yield folder
@@ -115,14 +118,16 @@ def cancel_programs(run: str, tasks: "Sequence[Future[Any]]") -> None:
     if not tasks:
         return
     mark = _cancel_mark(run)
-    mark.touch()
+    with suppress(OSError):  # another user has a file of that name
+        mark.touch()
     _end_all(gettempdir(), f"{FOLDER_PREFIX}{run}-*")
     left = {id(task) for task in tasks}
 
     def forget(task: "Future[Any]") -> None:
         left.discard(id(task))
         if not left:
-            mark.unlink(missing_ok=True)
+            with suppress(OSError):
+                mark.unlink()
 
     for task in tasks:
         task.add_done_callback(forget)
@@ -175,7 +180,7 @@ def _cancel_mark(run: str) -> Path:
 def _raise_if_cancelled() -> None:
     # once the folder exists: a process that cancels a run first leaves the mark, then looks for
     # folders
-    if _cancel_mark(_scope.run).exists():
+    if _scope.run is not None and _own_status(_cancel_mark(_scope.run)) is not None:
         raise TaskCancelled
 
 
@@ -187,12 +192,18 @@ def _end_all(root: str, pattern: str) -> None:
 
 def _is_own_folder(folder: Path) -> bool:
     """Tell whether this user made a folder; a link to one does not count."""
+    status = _own_status(folder)
+    return status is not None and stat.S_ISDIR(status.st_mode)
+
+
+def _own_status(path: Path) -> os.stat_result | None:
+    """Return the status of what this user has made; None if it is another's, or not there."""
     try:
-        status = folder.lstat()
+        status = path.lstat()
     except OSError:  # removed in the meantime
-        return False
+        return None
     is_own = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
-    return stat.S_ISDIR(status.st_mode) and is_own
+    return status if is_own else None
 
 
 def _process_group(file: Path) -> int | None:
