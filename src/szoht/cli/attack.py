@@ -1,7 +1,6 @@
 """``szoht attack``: test the robustness of a classifier in an ONNX file to sparse changes."""
 
 import json
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,7 +24,7 @@ COLOR_NDIM = 3
 def attack(
     *,
     model: Annotated[Path, typer.Argument(help="ONNX file of the classifier.")],
-    image: Annotated[Path, typer.Argument(help="Image file: PNG or another format, or NPY.")],
+    image: Annotated[Path, typer.Argument(help="Image file: PNG, JPEG and the like, or NPY.")],
     label: Annotated[int, typer.Option("--label", help="True class of the image.")],
     k: Annotated[
         int, typer.Option("-k", help="Maximum number of coordinates or pixels to change.")
@@ -119,6 +118,8 @@ def _session(path: Path) -> Any:
 
 def _image(path: Path, high: float, expected: list[Any]) -> Vector:
     """Return the image in the format of the model: gray or color, channels first or last."""
+    from szoht.applications.attack.images import open_image  # noqa: PLC0415
+
     if path.suffix == ".npy":
         try:
             stored: Vector = np.load(path, allow_pickle=False, mmap_mode="r")
@@ -128,31 +129,15 @@ def _image(path: Path, high: float, expected: list[Any]) -> Vector:
             ) from error
         _check_shape(stored.shape, expected, path)
         return np.array(stored)
-    try:
-        from PIL import Image, UnidentifiedImageError  # noqa: PLC0415
-    except ImportError as error:
-        raise MissingExtraError(
-            "reading images needs Pillow: pip install 'szoht[attack]'"
-        ) from error
     first = len(expected) == COLOR_NDIM and expected[0] in (1, 3)
     last = len(expected) == COLOR_NDIM and not first
     channels = (expected[0],) if first else (expected[-1],) if last else ()
     mode = "RGB" if channels == (COLOR_NDIM,) else "L"
     depth = (len(mode),) if channels else ()
-    too_large = (Image.DecompressionBombWarning, Image.DecompressionBombError)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path) as picture:
-                size = picture.size[::-1]  # from the header: nothing has been decoded yet
-                _check_shape((*depth, *size) if first else (*size, *depth), expected, path)
-                values = np.asarray(picture.convert(mode), dtype=np.float32)
-    except too_large as error:
-        raise ParameterError(
-            f"`image` must have at most {Image.MAX_IMAGE_PIXELS:,} pixels; {path} has more."
-        ) from error
-    except (UnidentifiedImageError, SyntaxError) as error:
-        raise ParameterError(f"`image` must be an image file; {path}: {error}.") from error
+    with open_image(path) as picture:
+        size = picture.size[::-1]  # from the header: nothing has been decoded yet
+        _check_shape((*depth, *size) if first else (*size, *depth), expected, path)
+        values = np.asarray(picture.convert(mode), dtype=np.float32)
     pixels = np.minimum(values * np.float32(high / 255), np.float32(high))
     pixels = pixels.reshape((*size, *depth))
     return np.moveaxis(pixels, 2, 0) if first else pixels

@@ -70,12 +70,18 @@ def onnx_model(batch="n", shape=(8, 8)):
         helper.make_node("Relu", ["hidden"], ["active"]),
         helper.make_node("Gemm", ["active", "b", "e"], ["scores"]),
     ]
+    tensors = [numpy_helper.from_array(array, name) for name, array in stored.items()]
+    return onnx_file(nodes, tensors, batch=batch, shape=shape)
+
+
+def onnx_file(nodes, stored, *, batch="n", shape=(8, 8), n_scores=10):
+    """Return a network from ``x`` to ``scores`` in ONNX format."""
     graph = helper.make_graph(
         nodes,
         "digits",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, *shape])],
-        [helper.make_tensor_value_info("scores", TensorProto.FLOAT, [batch, 10])],
-        [numpy_helper.from_array(array, name) for name, array in stored.items()],
+        [helper.make_tensor_value_info("scores", TensorProto.FLOAT, [batch, n_scores])],
+        stored,
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 9

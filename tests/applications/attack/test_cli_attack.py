@@ -2,18 +2,23 @@
 
 import io
 import json
+import os
 import struct
 import subprocess
 import sys
+import warnings
 import zlib
 
 import numpy as np
 import pytest
+from onnx import helper, numpy_helper
 from PIL import Image
 from typer.testing import CliRunner
 
 from applications.attack import classifiers
+from szoht.applications.attack.images import open_image
 from szoht.cli.app import app
+from szoht.errors import ParameterError
 
 
 @pytest.fixture
@@ -115,6 +120,71 @@ def test_mistakes_are_named(files, image, model, more, expected):
     assert outcome.exit_code == 2
     text = " ".join(outcome.output.replace("│", " ").split())
     assert expected in text
+
+
+POSTSCRIPT = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\nshowpage\n%%EOF\n"
+
+
+def test_an_image_that_is_postscript_inside_starts_no_interpreter(files, monkeypatch):
+    folder, label = files
+    started = folder / "started"
+    for name in ("gs", "gswin32c", "gswin64c"):
+        interpreter = folder / name
+        interpreter.write_text(f"#!/bin/sh\necho 10.0 | tee -a {started}\n")
+        interpreter.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    (folder / "cat.png").write_bytes(POSTSCRIPT)
+    outcome = run(folder, "cat.png", label)
+    assert outcome.exit_code == 2
+    assert "must be an image file (PNG, JPEG" in " ".join(outcome.output.replace("│", " ").split())
+    assert not started.exists()
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "BMP", "GIF", "PPM", "TIFF", "WEBP"])
+def test_formats(files, kind):
+    folder, _ = files
+    pixels = np.full((8, 8), 128, dtype=np.uint8)
+    Image.fromarray(pixels).convert("RGB").save(folder / "image", format=kind)
+    with open_image(folder / "image") as picture:
+        assert np.abs(np.asarray(picture.convert("L")) - 128.0).max() <= 2
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "BMP", "GIF", "PPM", "TIFF", "WEBP"])
+def test_broken_images_are_typed_errors(kind):
+    rng = np.random.default_rng(0)
+    file = io.BytesIO()
+    Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(file, format=kind)
+    refused = 0
+    for _ in range(200):
+        broken = bytearray(file.getvalue())
+        for place in rng.integers(len(broken), size=4):
+            broken[place] = rng.integers(256)
+        broken = broken[: rng.integers(1, 2 * len(broken))]
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="PIL")
+            try:
+                with open_image(io.BytesIO(broken)) as picture:
+                    if picture.size == (8, 8):
+                        picture.convert("L")
+            except ParameterError:
+                refused += 1
+    assert refused > 0
+
+
+def test_a_model_that_asks_for_too_much_memory(files):
+    """2^48 bytes: more than a process can address, so that no machine has them."""
+    folder, label = files
+    nodes = [
+        helper.make_node("ConstantOfShape", ["size"], ["large"]),
+        helper.make_node("ReduceSum", ["large"], ["sum"], keepdims=1),
+        helper.make_node("Flatten", ["x"], ["flat"]),
+        helper.make_node("Add", ["flat", "sum"], ["scores"]),
+    ]
+    size = numpy_helper.from_array(np.array([2**46]), "size")
+    (folder / "large.onnx").write_bytes(classifiers.onnx_file(nodes, [size], n_scores=64))
+    outcome = run(folder, "digit.png", label, model="large.onnx")
+    assert outcome.exit_code == 2
+    assert "cannot be evaluated" in " ".join(outcome.output.replace("│", " ").split())
 
 
 @pytest.mark.parametrize("package", ["onnxruntime", "PIL"])

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from szoht.applications.attack.images import open_image
 from szoht.errors import MissingExtraError
 from szoht.problems.data import DataFile, fetch, register
 from szoht.types import Vector
@@ -93,7 +94,7 @@ def load_imagenet(count: int = 20) -> ClassifiedImages:
     size = (IMAGENET_SIDE, IMAGENET_SIDE)
     loaded = []
     for path in paths:
-        with Image.open(path) as image:
+        with open_image(path) as image:
             loaded.append(np.asarray(image.convert("RGB").resize(size, Image.Resampling.BICUBIC)))
     labels = np.array([int(re.findall(r"\d+", path.stem)[-1]) for path in paths])
     return _classify(network, np.stack(loaded).transpose(0, 3, 1, 2), labels, batch_size=4)

@@ -68,10 +68,15 @@ class OnnxModel:
                 "batch dimension, or for one image."
             )
         name = self.session.get_outputs()[0].name
-        parts = [
-            self.session.run([name], {model_input.name: batch[i : i + step]})[0]
-            for i in range(0, len(batch), step)
-        ]
+        try:
+            parts = [
+                self.session.run([name], {model_input.name: batch[i : i + step]})[0]
+                for i in range(0, len(batch), step)
+            ]
+        except Exception as error:  # ONNX Runtime has its own exceptions, without a common base
+            raise EvaluationError(
+                f"the ONNX model cannot be evaluated for {len(batch)} images: {error}"
+            ) from error
         return np.concatenate(parts)
 
 
