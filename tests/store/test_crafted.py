@@ -359,6 +359,9 @@ def test_numbers_that_fit_no_run(store, numbers):
         {"summary": "[" * 5000},
         {"summary": '{"queries": "all"}'},
         {"summary": '{"best": [1]}'},
+        {"summary": f'{{"best": {10**400}}}'},
+        {"summary": f'{{"best": -{10**309}}}'},
+        {"summary": '{"best": true}'},
         {"summary": '{"iteration": 1e9}'},
         {"state": "[]"},
         {"state": "{}"},
@@ -402,6 +405,13 @@ def test_columns(store, column, value):
     errors = use(store)
     assert errors
     assert all(isinstance(error, StoreFileError) for error in errors)
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
+def test_moments_beyond_the_calendar(store, moment):
+    change(store, "UPDATE runs SET started = ?", moment)
+    assert use(store) == []
+    assert moment in CliRunner().invoke(app, ["runs", str(store)], env={"COLUMNS": "200"}).output
 
 
 def rewrite_answer(path, **columns):

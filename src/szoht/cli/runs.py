@@ -56,7 +56,7 @@ def _cell(text: str) -> Text:
 def _row(summary: RunSummary) -> tuple[str, ...]:
     return (
         summary.name,
-        datetime.fromisoformat(summary.started).astimezone().strftime("%m-%d %H:%M"),
+        _local(summary.started),
         summary.function or "",
         _short_name(summary.algorithm),
         str(summary.d),
@@ -65,6 +65,14 @@ def _row(summary: RunSummary) -> tuple[str, ...]:
         "" if summary.best is None else f"{summary.best:.4g}",
         f"RUNNING {_time(summary.seconds)}" if summary.status == "RUNNING" else summary.status,
     )
+
+
+def _local(moment: str) -> str:
+    """Return a moment in local time, or as it was written if the calendar ends there."""
+    try:
+        return datetime.fromisoformat(moment).astimezone().strftime("%m-%d %H:%M")
+    except (ValueError, OverflowError):
+        return moment
 
 
 def _time(seconds: float) -> str:

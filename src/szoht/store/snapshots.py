@@ -1,6 +1,7 @@
 """Snapshots of a run: to be shown, and to check that a replay is exact."""
 
 import json
+import sys
 import zlib
 from dataclasses import asdict
 from typing import Any, NamedTuple
@@ -91,13 +92,14 @@ def read_summary(text: str) -> dict[str, Any]:
     if not isinstance(summary, dict):
         raise EncodingError("a summary is not a dict")
     for name, value in summary.items():
-        if type(value) is not int and not (name == "best" and _is_best(value)):
+        if not (_is_best(value) if name == "best" else type(value) is int):
             raise EncodingError(f"{name} is not a number")
     return summary
 
 
 def _is_best(value: object) -> bool:
-    return value is None or isinstance(value, float)
+    number = type(value) is int and abs(value) <= sys.float_info.max
+    return value is None or isinstance(value, float) or number
 
 
 def _bits(part: Any) -> object:
