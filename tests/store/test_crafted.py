@@ -4,6 +4,7 @@ import io
 import json
 import shutil
 import sqlite3
+import struct
 import warnings
 import zlib
 from contextlib import closing
@@ -412,6 +413,30 @@ def test_moments_beyond_the_calendar(store, moment):
     change(store, "UPDATE runs SET started = ?", moment)
     assert use(store) == []
     assert moment in CliRunner().invoke(app, ["runs", str(store)], env={"COLUMNS": "200"}).output
+
+
+def journal_that_names(file, n_pages):
+    """Return the journal of a transaction over several files, which this one holds together."""
+    magic = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
+    start = magic + struct.pack(">5I", 0, 7, n_pages, 512, 4096)
+    name = str(file).encode()
+    page = struct.pack(">I", 2**30 // 4096 + 1)
+    return start.ljust(512, b"\0") + page + name + struct.pack(">2I", len(name), sum(name)) + magic
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_journal_that_names_a_file_of_ours(store, whole):
+    """SQLite deletes that file once it has rolled the transaction back."""
+    ours = store.with_name("ours.txt")
+    ours.write_text("precious")
+    journal = store.with_name(f"{store.name}-journal")
+    journal.write_bytes(journal_that_names(ours, store.stat().st_size // 4096 if whole else 0))
+    before = store.read_bytes()
+    errors = use(store)
+    assert errors
+    assert all("because it names another file" in str(error) for error in errors)
+    assert ours.read_text() == "precious"
+    assert store.read_bytes() == before
 
 
 def rewrite_answer(path, **columns):

@@ -1,5 +1,6 @@
 """Files that are no stores, damaged ones, stores of the future: an error, and no byte changed."""
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -52,6 +53,21 @@ def test_the_database_of_another_program(tmp_path):
         connection.execute("CREATE TABLE runs (id TEXT)")
         connection.commit()
     refused(path, "is not a run store")
+
+
+@pytest.mark.parametrize("mode", ["DELETE", "WAL"])
+def test_nothing_is_made_beside_the_database_of_another_program(tmp_path, mode):
+    path, copy = tmp_path / "other.db", tmp_path / "copy" / "other.db"
+    copy.parent.mkdir()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA journal_mode = {mode}")
+        connection.execute("CREATE TABLE runs (id TEXT)")
+        for file in tmp_path.glob("other.db*"):
+            if not file.name.endswith("-shm"):
+                shutil.copy(file, copy.parent)
+    before = {file.name: file.read_bytes() for file in copy.parent.iterdir()}
+    refused(copy, "is not a run store")
+    assert {file.name: file.read_bytes() for file in copy.parent.iterdir()} == before
 
 
 def test_a_store_of_the_future(store):
@@ -113,7 +129,7 @@ def test_a_folder_and_an_empty_file(tmp_path):
         szoht.Store(tmp_path)
     empty = tmp_path / "empty.db"
     empty.touch()
-    with pytest.raises(StoreFileError, match="is not a run store"):
+    with pytest.raises(StoreFileError, match="is empty, so it is not a run store yet"):
         szoht.resume(empty, fun)
     assert run(empty).run is not None
 

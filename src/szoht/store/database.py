@@ -1,18 +1,23 @@
-"""The file of a store: its schema, and how it is opened without changing other files."""
+"""The database of a store: its schema, how it is opened and checked, and its transactions."""
 
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from szoht.errors import StoreError, StoreFileError, StoreWriteError
+from szoht.store.files import (
+    APPLICATION_ID,
+    beside,
+    error_code,
+    foreign_files,
+    holds_store,
+    is_writable,
+    roll_back,
+)
 
-__all__ = ["APPLICATION_ID", "VERSION", "connect", "damaged", "reading", "transaction", "writing"]
-
-APPLICATION_ID = 0x737A6F68
-"""The letters "szoh", at byte 68 of the file: SQLite's field for a file's application."""
+__all__ = ["VERSION", "connect", "damaged", "reading", "transaction", "writing"]
 
 VERSION = 1
 """Of the schema, at byte 60 of the file (``PRAGMA user_version``)."""
@@ -72,9 +77,6 @@ SCHEMA = (
     )""",
 )
 
-MAGIC = b"SQLite format 3\0"
-HEADER_BYTES = 100
-
 BUSY_SECONDS = 30.0
 BUSY_RETRY_SECONDS = 0.01
 """How long a statement waits while another process writes."""
@@ -87,10 +89,9 @@ def connect(path: Path, *, create: bool) -> tuple[sqlite3.Connection, bool]:
     not be written, or that lies in a folder where SQLite may not put its own files, can be read.
     """
     with reading(path):
-        if _is_known(path, create=create):
-            check_header(path)
-            roll_back(path)
-        known = _is_known(path, create=create)
+        if holds_store(path):
+            roll_back(path, timeout=BUSY_SECONDS)
+        known = holds_store(path)
     if not known:
         _check_new(path, create=create)
     else:
@@ -100,15 +101,19 @@ def connect(path: Path, *, create: bool) -> tuple[sqlite3.Connection, bool]:
         except BaseException:
             connection.close()
             raise
-        if not _is_writable(path):
+        if not is_writable(path):
             return connection, False
         connection.close()
+    return _open_to_write(path, is_new=not known), True
+
+
+def _open_to_write(path: Path, *, is_new: bool) -> sqlite3.Connection:
     with writing(path):
         connection = sqlite3.connect(
             path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
-            if not known:
+            if is_new:
                 _patiently(lambda: _create(connection))
             _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
             # FULL: a commit returns once the system says that it is on the disk
@@ -116,7 +121,7 @@ def connect(path: Path, *, create: bool) -> tuple[sqlite3.Connection, bool]:
         except BaseException:
             connection.close()
             raise
-    return connection, True
+    return connection
 
 
 def _patiently(step: Callable[[], object]) -> None:
@@ -126,34 +131,11 @@ def _patiently(step: Callable[[], object]) -> None:
         try:
             step()
         except sqlite3.OperationalError as error:
-            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+            if error_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(BUSY_RETRY_SECONDS)
         else:
             return
-
-
-def check_header(path: Path) -> None:
-    """Raise unless the first bytes of a file are those of a store."""
-    if not path.is_file():
-        raise StoreFileError(f"{path} is not a file.")
-    with path.open("rb") as file:
-        header = file.read(HEADER_BYTES)
-    if not header.startswith(MAGIC) or _number(header, 68) != APPLICATION_ID:
-        raise StoreFileError(
-            f"{path} is not a run store; it was left as it is. Choose another name for the store."
-        )
-
-
-def roll_back(path: Path) -> None:
-    """Roll back what a process left behind that was killed while it created the store.
-
-    Later a store has no rollback journal: SQLite's write-ahead log takes its place.
-    """
-    journal = path.with_name(f"{path.name}-journal")
-    if journal.exists() and _is_writable(path):
-        with reading(path), closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as connection:
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 
 def check(connection: sqlite3.Connection, path: Path) -> None:
@@ -188,8 +170,11 @@ def reading(path: Path) -> Iterator[None]:
     """Turn errors of SQLite and of the system into ours while reading."""
     try:
         yield
-    except PermissionError as error:
-        raise StoreError(f"The run store {path} cannot be read: {error.strerror}.") from error
+    except StoreError:
+        raise
+    except OSError as error:
+        why = error.strerror or error
+        raise StoreError(f"The run store {path} cannot be read: {why}.") from error
     except sqlite3.OperationalError as error:
         raise StoreError(f"The run store {path} cannot be read: {error}.") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -203,8 +188,10 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         why = str(error)
-        if _code(error) == sqlite3.SQLITE_BUSY:
+        if error_code(error) == sqlite3.SQLITE_BUSY:
             why = f"another process has kept its write lock for {BUSY_SECONDS:g} seconds"
+        if error_code(error) == sqlite3.SQLITE_READONLY:
+            why = foreign_files(path) or why
         raise StoreWriteError(
             f"The run store {path} cannot be written: {why}. What was stored before is kept."
         ) from error
@@ -247,21 +234,16 @@ def damaged(path: Path, why: str) -> StoreFileError:
     )
 
 
-def _is_known(path: Path, *, create: bool) -> bool:
-    """Tell whether there is something to be read: an empty file may become a store."""
-    return path.exists() and (not create or not path.is_file() or path.stat().st_size > 0)
-
-
 def _check_new(path: Path, *, create: bool) -> None:
+    if not create and path.exists():
+        raise StoreFileError(
+            f"{path} is empty, so it is not a run store yet: no run was stored in it. Start a run "
+            "with it, or delete it."
+        )
     if not create:
         raise StoreError(f"There is no run store at {path}.")
     if not path.parent.is_dir():
         raise StoreError(f"`store` must be in a folder that exists; got {path}.")
-
-
-def _is_writable(path: Path) -> bool:
-    real = path.resolve()
-    return os.access(real, os.W_OK) and os.access(real.parent, os.W_OK)
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
@@ -273,9 +255,9 @@ def _open_to_read(path: Path) -> sqlite3.Connection:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.OperationalError as error:
             connection.close()
-            if _code(error) not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+            if error_code(error) not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
                 raise
-            if any(path.with_name(path.name + end).exists() for end in ("-wal", "-journal")):
+            if any(beside(path, end).exists() for end in ("-wal", "-journal")):
                 raise StoreError(
                     f"The run store {path} has a log beside it that cannot be read where nothing "
                     "can be written. Copy both to a folder that can be written."
@@ -294,15 +276,5 @@ def _reader(address: str) -> sqlite3.Connection:
     )
 
 
-def _code(error: sqlite3.Error) -> int:
-    return (
-        getattr(error, "sqlite_errorcode", 0) & 0xFF
-    )  # the primary code, without the extended one
-
-
 def _words(sql: str | None) -> str:
     return " ".join((sql or "").split())
-
-
-def _number(header: bytes, offset: int) -> int:
-    return int.from_bytes(header[offset : offset + 4], "big")
