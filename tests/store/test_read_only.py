@@ -140,8 +140,74 @@ def test_a_protected_file_in_an_open_folder(folder, result):
     path = folder / "runs.db"
     path.chmod(0o444)
     folder.chmod(0o777)
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
     found = read_as_another(path)
+    assert found["can write"]
     assert_read(found | {"can write": False}, result)
+    (folder / "new").unlink()
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+OWNER = """
+import json, os, sys
+sys.path[:0] = json.loads(sys.argv[1])
+import numpy as np
+import szoht
+
+szoht.minimize(abs, np.zeros(1), k=1, max_queries=5)  # imports what it needs while it may
+if os.getuid() == 0:
+    os.setgroups([]); os.setgid(65533); os.setuid(65533)
+
+def fun(x):
+    return float(((x - np.eye(12)[4]) ** 2).sum())
+
+result = szoht.minimize(
+    fun, np.zeros(12), k=2, method="szoht", options={"q": 4}, max_queries=60, rng=0,
+    store=sys.argv[2],
+)
+print(json.dumps([result.run, result.nfev, result.fun]))
+"""
+
+
+@needs_modes
+@pytest.mark.parametrize("left", ["nothing", "log"])
+def test_an_owner_is_not_locked_out_by_a_reader(folder, left):
+    """Two users in a folder in which both may write; without the right to be two, one of them.
+
+    Then it is the mode of the file that keeps the reader from writing it, and what a reader leaves
+    behind would have that mode. A log is what a killed process leaves.
+    """
+    path = folder / "runs.db"
+    folder.chmod(0o777)
+    name, nfev, value = json.loads(run_as_another(OWNER, path))
+    if left == "log":
+        leave_a_log(path)
+    path.chmod(0o444)
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    found = read_as_another(path)
+    (folder / "new").unlink()
+    assert found["summary"][1:] == [nfev, value]
+    assert "can be read and not written" in found["resume"]
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+    for file in folder.glob("runs.db*"):
+        file.chmod(0o644)
+    again = json.loads(run_as_another(OWNER, path))
+    assert again[1:] == [nfev, value]
+    assert again[0] != name
+
+
+def leave_a_log(path):
+    """Leave a log beside a store, of the same owner, with what is not in the store itself."""
+    kept = path.with_name("kept")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("UPDATE runs SET algorithm = 'changed'")
+        shutil.copy(f"{path}-wal", kept)
+    owner = path.stat()
+    log = kept.rename(f"{path}-wal")
+    if os.getuid() == 0:
+        os.chown(log, owner.st_uid, owner.st_gid)
+    log.chmod(0o444)
 
 
 @needs_modes
@@ -172,7 +238,8 @@ def test_a_file_that_may_not_be_read(folder, result):
 
 
 @needs_modes
-def test_a_log_that_cannot_be_read_is_not_ignored(folder, result):
+def test_a_log_in_a_folder_that_is_protected(folder, result):
+    """SQLite alone would have to write to read it."""
     path = folder / "runs.db"
     copy = folder / "copy"
     copy.mkdir()
@@ -182,9 +249,20 @@ def test_a_log_that_cannot_be_read_is_not_ignored(folder, result):
         for end in ("", "-wal"):
             shutil.copy(f"{path}{end}", copy)
     protect(copy)
+    found = read_as_another(copy / "runs.db")
+    copy.chmod(0o755)
+    assert_read(found, result)
+    assert "changed" in found["runs"][1]
+
+
+@needs_modes
+def test_a_log_that_may_not_be_read_is_not_ignored(folder, result):
+    path = folder / "runs.db"
+    path.chmod(0o444)
+    log = folder / "runs.db-wal"
+    log.touch()
+    log.chmod(0o000)
     code = READER.partition("found = {}")[0] + (
         "try:\n    szoht.Store(path)\nexcept szoht.errors.StoreError as error:\n    print(error)"
     )
-    output = run_as_another(code, copy / "runs.db")
-    copy.chmod(0o755)
-    assert "Copy both to a folder that can be written" in output
+    assert "cannot be read: Permission denied" in run_as_another(code, path)

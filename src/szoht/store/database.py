@@ -3,13 +3,13 @@
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from szoht.errors import StoreError, StoreFileError, StoreWriteError
+from szoht.store.copies import ReadCopy
 from szoht.store.files import (
     APPLICATION_ID,
-    beside,
     error_code,
     foreign_files,
     holds_store,
@@ -82,11 +82,12 @@ BUSY_RETRY_SECONDS = 0.01
 """How long a statement waits while another process writes."""
 
 
-def connect(path: Path, *, create: bool) -> tuple[sqlite3.Connection, bool]:
-    """Open a store; only with ``create`` may it be a new one. Also tell whether it can be written.
+def connect(path: Path, *, create: bool) -> tuple[sqlite3.Connection, ReadCopy | None]:
+    """Open a store; only with ``create`` may it be a new one.
 
     A file that is not a store, or a damaged one, is found out by reading alone. A store that may
-    not be written, or that lies in a folder where SQLite may not put its own files, can be read.
+    not be written, or that lies in a folder where SQLite may not put its own files, is read from
+    a copy, which is then returned too.
     """
     with reading(path):
         if holds_store(path):
@@ -94,17 +95,14 @@ def connect(path: Path, *, create: bool) -> tuple[sqlite3.Connection, bool]:
         known = holds_store(path)
     if not known:
         _check_new(path, create=create)
+    elif not is_writable(path):
+        with reading(path):
+            copy = ReadCopy(path, lambda connection: check(connection, path))
+        return copy.connection, copy
     else:
-        connection = _open_to_read(path)
-        try:
+        with reading(path), closing(_read_only(path)) as connection:
             check(connection, path)
-        except BaseException:
-            connection.close()
-            raise
-        if not is_writable(path):
-            return connection, False
-        connection.close()
-    return _open_to_write(path, is_new=not known), True
+    return _open_to_write(path, is_new=not known), None
 
 
 def _open_to_write(path: Path, *, is_new: bool) -> sqlite3.Connection:
@@ -246,34 +244,8 @@ def _check_new(path: Path, *, create: bool) -> None:
         raise StoreError(f"`store` must be in a folder that exists; got {path}.")
 
 
-def _open_to_read(path: Path) -> sqlite3.Connection:
-    """Open a store without changing it, nor the folder if that is not allowed."""
-    address = f"{path.resolve().as_uri()}?mode=ro"
-    with reading(path):
-        connection = _reader(address)
-        try:
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError as error:
-            connection.close()
-            if error_code(error) not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
-                raise
-            if any(beside(path, end).exists() for end in ("-wal", "-journal")):
-                raise StoreError(
-                    f"The run store {path} has a log beside it that cannot be read where nothing "
-                    "can be written. Copy both to a folder that can be written."
-                ) from error
-            # no log beside the file, and no process here can write to it: it is complete
-            return _reader(f"{address}&immutable=1")
-        except BaseException:
-            connection.close()
-            raise
-    return connection
-
-
-def _reader(address: str) -> sqlite3.Connection:
-    return sqlite3.connect(
-        address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-    )
+def _read_only(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
 
 
 def _words(sql: str | None) -> str:

@@ -26,6 +26,9 @@ HOLDER_RECORD_BYTES = 256
 LOCKED_BYTES_OFFSET = 2**40
 """Where the locked bytes begin: on some systems locked bytes cannot be read by others."""
 
+READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+"""A pipe of that name, made by a stranger, is not waited for."""
+
 
 class LockHolder(NamedTuple):
     """The process that has locked a run, or did so last.
@@ -141,7 +144,7 @@ def holder(store: Path, number: int) -> LockHolder | None:
         file = _OPEN_FILES.get(path)
         try:
             # a second descriptor would release the locks when it is closed
-            descriptor = os.open(path, os.O_RDONLY) if file is None else file.descriptor
+            descriptor = os.open(path, READ_FLAGS) if file is None else file.descriptor
         except OSError:
             return None
         try:

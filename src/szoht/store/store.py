@@ -93,7 +93,7 @@ class Store:
     ----------
     path : str or path
         The file. Beside it, SQLite keeps ``-wal`` and ``-shm``, and we keep ``-lock``. A file that
-        may not be written can be read.
+        may not be written is read from a copy, which follows it.
     create : bool
         Whether it may be a new one.
 
@@ -107,7 +107,7 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
         self.path = Path(path)
-        self._connection, self._writable = connect(self.path, create=create)
+        self._connection, self._copy = connect(self.path, create=create)
 
     def __enter__(self) -> Self:
         return self
@@ -231,7 +231,7 @@ class Store:
             time.sleep(RETRY_SECONDS)
 
     def _check_writable(self) -> None:
-        if not self._writable:
+        if self._copy is not None:
             raise StoreWriteError(
                 f"The run store {self.path} can be read and not written: the file or its folder "
                 "is protected. Copy it to a folder that can be written to resume its runs."
@@ -328,6 +328,8 @@ class Store:
 
     def _select(self, query: str, *values: Any) -> list[Any]:
         with reading(self.path):
+            if self._copy is not None:
+                self._copy.refresh()
             cursor = self._connection.execute(query, values)
             cursor.row_factory = sqlite3.Row
             return cursor.fetchall()
