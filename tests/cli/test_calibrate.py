@@ -343,7 +343,7 @@ def test_bad_options(folder, arguments, message):
     ("code", "message"),
     [
         ("import sys; sys.exit('no licence')", "exit status 1 no licence"),
-        ("print('hello')", "not JSON with outputs: Expecting value: line 1"),
+        ("print('hello')", "no outputs as JSON: it is not JSON: Expecting value: line 1"),
         ("print('[1, [2]]')", "[2] is not a number"),
     ],
 )

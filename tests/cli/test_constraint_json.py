@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import szoht
 from szoht.cli.app import app
 from szoht.cli.constraint_json import SETS, read_constraint
-from szoht.errors import ParameterError, ParameterTypeError
+from szoht.errors import DataError, ParameterError, ParameterTypeError
 
 
 def test_arrays_are_lists_or_files(tmp_path):
@@ -32,7 +32,7 @@ def test_sets_within_sets():
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("{", "`constraint` must be JSON"),
+        ("{", "`constraint` is not JSON: Expecting"),
         ('{"k": 2}', 'JSON object with "set"'),
         ('{"set": "tree", "k": 2}', "`set` must be one of .*'tree_sparse'"),
         ('{"set": "sparse"}', "missing a required argument: 'k'"),
@@ -41,7 +41,7 @@ def test_sets_within_sets():
     ],
 )
 def test_constraints_that_make_no_sense(text, complaint):
-    with pytest.raises((ParameterError, ParameterTypeError), match=complaint):
+    with pytest.raises((ParameterError, ParameterTypeError, DataError), match=complaint):
         read_constraint(text)
 
 

@@ -39,4 +39,4 @@ def test_settings_that_cannot_be_read(tmp_path):
     (tmp_path / "tuned" / "assets.json").write_text("{")
     run = invoke("rho-gamma", "--out", str(tmp_path))
     assert run.exit_code == 2
-    assert "must be JSON" in run.output
+    assert "is not JSON" in run.output

@@ -260,5 +260,5 @@ def test_a_pair_that_may_well_be_opposed_is_not_blamed(tmp_path):
 def test_bytes_that_are_no_text(tmp_path):
     file = tmp_path / "binary.txt"
     file.write_bytes(bytes(range(256)))
-    with pytest.raises(DataError, match="line 1"):
+    with pytest.raises(DataError, match="is not UTF-8"):
         read_market(file)

@@ -230,7 +230,7 @@ def write_csv(path, header, *rows):
     ("header", "row", "names", "message"),
     [
         (("a", "b"), (1, 2), None, "one column 'value'.* has a, b"),
-        (("a", "b", "value"), (1, 2), None, r"3 cells in each row.*row 2 of .* has 2"),
+        (("a", "b", "value"), (1, 2), None, r"3 cells in each line.*line 2 of .* has 2"),
         (("a", "c", "value"), (1, 2, 3), ("a", "b"), "lacks 'b'"),
         (("a", "b", "c", "value"), (1, 2, 3, 4), ("a", "b"), "has 'c' besides"),
         (("a", "b", "c", "value"), (1, 2, 3, 4), None, r"shape \(n, 2\)"),

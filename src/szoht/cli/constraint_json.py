@@ -1,12 +1,12 @@
 """A constraint as JSON: a set and its parameters."""
 
 import inspect
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from szoht.cli.options import read_vector
+from szoht.core.json_text import parse_json, read_json
 from szoht.core.operator import Operator
 from szoht.core.validation import check_choice
 from szoht.errors import ParameterError, ParameterTypeError
@@ -24,12 +24,10 @@ def read_constraint(text: str) -> Operator:
     LowRank(r=2, shape=(3, 4))
     """
     inline = text.lstrip().startswith("{")
-    folder = Path() if inline else Path(text).parent
-    try:
-        stated = json.loads(text if inline else Path(text).read_text())
-    except ValueError as error:
-        raise ParameterError(f"`constraint` must be JSON; {text:.60}: {error}.") from error
-    return _operator(stated, folder)
+    if inline:
+        return _operator(parse_json(text, "`constraint`"), Path())
+    path = Path(text)
+    return _operator(read_json(path, f"`constraint` {path}"), path.parent)
 
 
 def _operator(stated: object, folder: Path) -> Operator:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 import typer
 
 from szoht.algorithms.calibration.residuals import LOSS_NAMES
+from szoht.core.text_files import read_text
 from szoht.errors import ParameterError
 from szoht.evaluation.output_files import OutputTable, read_outputs
 
@@ -65,7 +66,7 @@ def _columns(path: Path) -> tuple[Any, Any]:
     if path.suffix.lower() in (".json", ".npy"):
         return _outputs("observed", path), None
     try:
-        table = OutputTable.parse(path.read_text(encoding="utf-8-sig"))
+        table = OutputTable.parse(read_text(path, "it"))
     except ValueError as error:
         raise _unreadable("observed", path, error) from error
     return table.outputs, None if table.sigma is None else table.by_name(table.sigma)
@@ -82,9 +83,11 @@ def _outputs(name: str, path: Path) -> Any:
     kinds = {".json": "json", ".npy": "npy"}
     try:
         return read_outputs(path, kinds.get(path.suffix.lower(), "csv"))  # type: ignore[arg-type]
-    except (ValueError, EOFError) as error:
+    except ValueError as error:
         raise _unreadable(name, path, error) from error
 
 
 def _unreadable(name: str, path: Path, error: Exception) -> ParameterError:
-    return ParameterError(f"`{name}` must be a file with numbers; {path} is not: {error}.")
+    return ParameterError(
+        f"`{name}` must be a file with numbers; {path} is not: {str(error).rstrip('.')}."
+    )

@@ -1,6 +1,5 @@
 """``szoht tell``: submit values for the points of stored runs."""
 
-import json
 import math
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,7 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from szoht.cli import options
-from szoht.errors import ParameterError
+from szoht.core.json_text import parse_json
+from szoht.core.text_files import decode_text, read_bytes
+from szoht.errors import ParameterError, SzohtError
 from szoht.run.external import PointId, Reply, Told, answer
 from szoht.store import Store
 
@@ -30,8 +31,7 @@ def tell(
     message: {"id": ..., "error": ...}.
     """
     with options.cli_errors(), Store(store, create=False) as file:
-        text = answers.read_text() if answers else typer.get_text_stream("stdin").read()
-        replies, bad = _replies(text)
+        replies, bad = _replies(_read(answers))
         for run in sorted({reply.id.run for reply in replies}):
             told = answer(file, run, [reply for reply in replies if reply.id.run == run])
             bad |= _print_summary(run, told)
@@ -39,21 +39,28 @@ def tell(
         raise typer.Exit(code=1)
 
 
-def _replies(text: str) -> tuple[list[Reply], bool]:
+def _read(answers: Path | None) -> bytes:
+    if answers is None:
+        return read_bytes(typer.get_binary_stream("stdin"), "standard input")
+    with answers.open("rb") as file:
+        return read_bytes(file, str(answers))
+
+
+def _replies(lines: bytes) -> tuple[list[Reply], bool]:
     """Return the valid lines, and whether there were invalid ones, which are reported."""
     replies, bad = [], False
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(lines.splitlines(), 1):
         if line.strip():
             try:
-                replies.append(_reply(line))
-            except (ValueError, KeyError, TypeError) as error:
-                typer.echo(f"line {number} is ignored: {error}", err=True)
+                replies.append(_reply(decode_text(line, "it")))
+            except SzohtError as error:
+                options.echo(f"line {number} is ignored: {error}", err=True)
                 bad = True
     return replies, bad
 
 
 def _reply(line: str) -> Reply:
-    entry: Any = json.loads(line)
+    entry: Any = parse_json(line, "it")
     if not isinstance(entry, dict) or "id" not in entry:
         raise ParameterError('a line must read {"id": ..., "value": ...}')
     point = PointId.parse(entry["id"])
@@ -73,7 +80,7 @@ def _output(value: Any) -> float:
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ParameterError(f"`value` must be a number, several, or null; got {value!r}")
+        raise ParameterError(f"`value` must be a number, several, or null; got {value!r:.60}")
     return float(value)
 
 

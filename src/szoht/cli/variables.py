@@ -1,6 +1,5 @@
 """Options that state the variables of a problem, and their parsing."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 import typer
 
 from szoht.cli import options
+from szoht.core.json_text import read_json
 from szoht.core.variables import Variables
 from szoht.errors import ParameterError
 from szoht.types import Vector
@@ -125,10 +125,7 @@ class Stated:
 
 def _bounds(text: str) -> Any:
     if Path(text).suffix == ".json":
-        try:
-            return json.loads(Path(text).read_text())
-        except ValueError as error:
-            raise ParameterError(f"`bounds` must be a JSON list; {text}: {error}.") from error
+        return read_json(Path(text), f"`bounds` {text}")
     try:
         low, high = (float(part) if part.strip() else None for part in text.split(":"))
     except ValueError as error:

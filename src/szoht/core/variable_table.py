@@ -1,12 +1,13 @@
 """Tables of variables, one row for each: CSV files and DataFrames."""
 
-import csv
 import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from szoht.core.csv_text import parse_csv
+from szoht.core.text_files import read_text
 from szoht.errors import ParameterError
 
 __all__ = ["read_csv", "read_frame"]
@@ -21,24 +22,19 @@ CATEGORIES = (
 
 def read_csv(path: Path) -> dict[str, Any]:
     """Return the arguments of `Variables` in a file with a header."""
-    text = path.read_text(encoding="utf-8-sig")
-    header = text.partition("\n")[0]
-    delimiter = max(",;\t", key=header.count)
-    rows = list(csv.reader(text.splitlines(), delimiter=delimiter))
-    filled = [(i, row) for i, row in enumerate(rows, 1) if any(cell.strip() for cell in row)]
-    if not filled:
+    rows = parse_csv(read_text(path), str(path)).rows
+    if not rows:
         raise ParameterError(f"`variables` must be a table with a header; {path} is empty.")
-    columns = [cell.strip().lower() for cell in filled[0][1]]
+    columns = [cell.lower() for cell in rows[0][1]]
     _check_columns(columns, str(path))
     records = []
-    for line, row in filled[1:]:
+    for line, row in rows[1:]:
         if len(row) > len(columns):
             raise ParameterError(
                 f"`variables` must have {len(columns)} cells in each line, as in the header; got "
                 f"{len(row)} in line {line} of {path}."
             )
-        cells = [cell.strip() for cell in row]
-        records.append((f"line {line} of {path}", dict(zip(columns, cells, strict=False))))
+        records.append((f"line {line} of {path}", dict(zip(columns, row, strict=False))))
     return _arguments(columns, records, str(path))
 
 

@@ -1,15 +1,17 @@
 """Many numbers in a file, by name or not: JSON, CSV and NPY."""
 
-import csv
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
+from szoht.core.csv_text import is_number, parse_csv
+from szoht.core.json_text import parse_json
+from szoht.core.npy_files import read_npy
+from szoht.core.text_files import read_text
+from szoht.errors import DataError
 
-__all__ = ["OutputFormat", "OutputTable", "Outputs", "read_outputs"]
+__all__ = ["OutputFormat", "OutputTable", "Outputs", "parse_answer", "read_outputs"]
 
 OutputFormat: TypeAlias = Literal["json", "npy", "csv"]
 
@@ -39,10 +41,10 @@ class OutputTable:
         >>> OutputTable.parse("1.5\n2.5").outputs
         [1.5, 2.5]
         """
-        rows = _rows(text)
+        rows = parse_csv(text, "it").rows
         if not rows:
             raise ValueError("it is empty")
-        if any(map(_is_number, rows[0][1])):
+        if any(map(is_number, rows[0][1])):
             header = ["value"] if len(rows[0][1]) == 1 else list(OUTPUT_COLUMNS[: len(rows[0][1])])
         else:
             header = [cell.lower() for cell in rows[0][1]]
@@ -78,19 +80,29 @@ def read_outputs(path: Path, kind: OutputFormat) -> Outputs:
     JSON is a list or an object, or either under "value": all of the file, or its last line.
     """
     if kind == "npy":
-        array = np.load(path, allow_pickle=False)
+        array = read_npy(path, "it")
         if array.ndim != 1 or array.size == 0:
             raise ValueError(f"its array has shape {array.shape}, and not one of one axis")
         return [_number(entry) for entry in array.tolist()]
-    text = path.read_text(encoding="utf-8-sig")
-    return OutputTable.parse(text).outputs if kind == "csv" else _from_json(text.strip())
+    text = read_text(path, "it")
+    return OutputTable.parse(text).outputs if kind == "csv" else _from_json(text)
+
+
+def parse_answer(text: str) -> Any:
+    r"""Return what JSON says, all of a text or its last line, or raise a `DataError`.
+
+    >>> parse_answer("converged\n[1.5, 2]\n")
+    [1.5, 2]
+    """
+    text = text.strip()
+    try:
+        return parse_json(text, "it")
+    except DataError:
+        return parse_json(text.splitlines()[-1] if text else "", "it")
 
 
 def _from_json(text: str) -> Outputs:
-    try:
-        answer = json.loads(text)
-    except ValueError:
-        answer = json.loads(text.splitlines()[-1] if text else "")
+    answer = parse_answer(text)
     if isinstance(answer, dict) and isinstance(answer.get("value"), list | dict):
         answer = answer["value"]
     if not isinstance(answer, list | dict) or not answer:
@@ -108,24 +120,6 @@ def _number(entry: Any) -> float:
     return float(entry)
 
 
-def _rows(text: str) -> list[tuple[int, list[str]]]:
-    """Return the lines that are not empty, with their numbers."""
-    lines = text.splitlines()
-    first = next((line for line in lines if line.strip()), "")
-    delimiter = max(",;\t", key=first.count)
-    rows = enumerate(csv.reader(lines, delimiter=delimiter), 1)
-    stripped = [(line, [cell.strip() for cell in row]) for line, row in rows]
-    return [(line, row) for line, row in stripped if any(row)]
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
 def _check_header(header: list[str]) -> None:
     for column in header:
         if column not in OUTPUT_COLUMNS:
@@ -138,7 +132,7 @@ def _check_header(header: list[str]) -> None:
 
 def _numbers(cells: tuple[str, ...], lines: list[int]) -> list[float]:
     for line, cell in zip(lines, cells, strict=True):
-        if cell and not _is_number(cell):
+        if cell and not is_number(cell):
             raise ValueError(f"{cell!r:.40} in line {line} is not a number")
     return [float(cell) if cell else math.nan for cell in cells]
 

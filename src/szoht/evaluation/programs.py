@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from szoht.core.npy_files import read_npy
 from szoht.core.validation import check_choice, check_real
 from szoht.errors import ParameterError, ParameterTypeError, ProgramError
-from szoht.evaluation.output_files import OutputFormat, Outputs, read_outputs
+from szoht.evaluation.output_files import OutputFormat, Outputs, parse_answer, read_outputs
 from szoht.evaluation.program_folders import PID_FILE, TaskCancelled, is_cancelled, program_folder
 from szoht.types import Sample, Vector
 
@@ -172,22 +173,19 @@ class Program:
     def _outputs(self, answer: Path, folder: Path) -> Outputs:
         try:
             return read_outputs(answer, self.output)
-        except (OSError, ValueError, EOFError) as error:
-            reason = f"the program's answer is not {self.output.upper()} with outputs: "
-            if not answer.exists():
-                reason += "it wrote no file {output}"
-            elif self.output == "npy":
-                reason += str(error)
-            else:
-                reason += f"{error}; got {_shown(answer)}"
+        except (OSError, ValueError) as error:
+            reason = f"the program's answer has no outputs as {self.output.upper()}: "
+            reason += _why_unreadable(answer, error)
+            if answer.is_file() and self.output != "npy":
+                reason += f"; got {_shown(answer)}"
             raise ProgramError(reason, _tail(folder / "stderr")) from error
 
     def _value(self, answer: Path, folder: Path) -> float:
         try:
             value = _npy(answer) if self.output == "npy" else _number(answer)
-        except (OSError, ValueError, TypeError, KeyError, EOFError) as error:
-            shown = repr(error)
-            if answer.exists() and self.output == "json":
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            shown = _why_unreadable(answer, error)
+            if answer.is_file() and self.output == "json":
                 shown = _shown(answer)
             reason = f"the program's answer is not a finite number: {shown}"
             raise ProgramError(reason, _tail(folder / "stderr")) from error
@@ -280,20 +278,20 @@ def _describe_exit(code: int) -> str:
 
 
 def _npy(path: Path) -> float:
-    return float(np.load(path, allow_pickle=False).item())
+    return float(read_npy(path, "it").item())
 
 
 def _number(path: Path) -> float:
-    text = _tail(path, ANSWER_BYTES).strip()
-    try:
-        answer = json.loads(text)
-    except ValueError:
-        answer = json.loads(text.splitlines()[-1] if text else "")
+    answer = parse_answer(_tail(path, ANSWER_BYTES))
     if isinstance(answer, dict):
         answer = answer["value"]
     if isinstance(answer, bool) or not isinstance(answer, int | float):
         raise TypeError(answer)
     return float(answer)
+
+
+def _why_unreadable(answer: Path, error: Exception) -> str:
+    return str(error).rstrip(".") if answer.exists() else "it wrote no file {output}"
 
 
 def _shown(answer: Path) -> str:

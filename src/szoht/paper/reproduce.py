@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from szoht.core.json_text import read_json
 from szoht.core.validation import check_integer
 from szoht.errors import ParameterError
 from szoht.paper.cache import Cache
@@ -124,10 +125,7 @@ def tuned_settings(folder: Path) -> Mapping[str, Any]:
     """Return the settings that `tune` saved, by experiment."""
     found = {}
     for path in sorted((folder / "tuned").glob("*.json")):
-        try:
-            found[path.stem] = json.loads(path.read_text())
-        except ValueError as error:
-            raise ParameterError(f"{path} must be JSON as `tune` writes it: {error}.") from error
+        found[path.stem] = read_json(path)
     return found
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from szoht.core.text_files import read_text
 from szoht.core.validation import check_choice, frozen
 from szoht.errors import DataError
 from szoht.problems.assets import Assets
@@ -132,8 +133,8 @@ def read_market(file: str | os.PathLike[str]) -> Assets:
 
 def _lines(file: Path) -> Iterator[tuple[int, str]]:
     """Return the non-blank lines, with their numbers from 1."""
-    text = file.read_text(encoding="ascii", errors="replace")
-    return ((i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip())
+    lines = enumerate(read_text(file).splitlines(), 1)
+    return ((i, line) for i, line in lines if line.strip())
 
 
 def _numbers(file: Path, line: int, text: str, what: tuple[str, ...]) -> list[float]:

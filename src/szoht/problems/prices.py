@@ -1,6 +1,5 @@
 """Prices or returns from a CSV file: a column of dates, then one column per asset."""
 
-import csv
 import math
 import os
 from itertools import pairwise
@@ -9,6 +8,8 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
+from szoht.core.csv_text import parse_csv
+from szoht.core.text_files import read_text
 from szoht.core.validation import check_choice
 from szoht.errors import DataError, DataWarning, ParameterError, warn
 from szoht.problems.assets import Assets, check_table, from_returns
@@ -16,8 +17,6 @@ from szoht.problems.dates import chronological_order
 from szoht.types import Indices, Vector
 
 __all__ = ["Missing", "read_prices", "read_returns"]
-
-SEPARATORS = ",;\t"
 
 EMPTY = ("", "nan", "na", "n/a", "null", "-")
 """Cells without a number, in lower case."""
@@ -79,27 +78,24 @@ def _named(file: str | os.PathLike[str], returns: Vector, names: list[str]) -> A
 
 def _read(file: Path, missing: Missing | None) -> tuple[list[str], list[int], Vector]:
     """Return the names, the line of each row, and the numbers, oldest row first."""
-    with file.open(newline="", encoding="utf-8-sig", errors="replace") as stream:
-        text = stream.read()
-    separator = _separator(text)
-    reader = csv.reader(text.splitlines(keepends=True), delimiter=separator)
-    rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+    found = parse_csv(read_text(file), str(file))
+    rows = found.rows
     if not rows:
         raise DataError(f"{file} is empty; its first line must name the assets.")
-    names = [cell.strip() for cell in rows[0][1][1:]]
+    names = rows[0][1][1:]
     if not names:
         raise DataError(
             f"{file}, line 1: expected a column of dates and one per asset; got one. Separate "
             "columns by commas, semicolons or tabs."
         )
     lines = [line for line, _ in rows[1:]]
-    decimal = "," if separator == ";" else "."
+    decimal = "," if found.delimiter == ";" else "."
     table = [
         _numbers(file, line, [cell.replace(decimal, ".") for cell in row[1:]], names, missing)
         for line, row in rows[1:]
     ]
     numbers = np.array(table, dtype=float).reshape(len(table), len(names))
-    order = _order(file, lines, [row[0].strip() for _, row in rows[1:]])
+    order = _order(file, lines, [row[0] for _, row in rows[1:]])
     lines, numbers = [lines[i] for i in order], numbers[order]
     try:
         if missing is not None:
@@ -128,12 +124,6 @@ def _without_missing(
     return [names[i] for i in assets], lines, numbers[:, assets]
 
 
-def _separator(text: str) -> str:
-    """Return the separator that gives the most columns in the first non-blank line."""
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    return max(SEPARATORS, key=lambda char: len(next(csv.reader([first], delimiter=char), [])))
-
-
 def _order(file: Path, lines: list[int], labels: list[str]) -> Indices:
     """Return the chronological order of the rows, with a warning if they are not sorted."""
     order = chronological_order(labels, [f"{file}, line {line}" for line in lines])
@@ -153,17 +143,17 @@ def _numbers(
             f"{len(cells)}."
         )
     return [
-        math.nan if missing and cell.strip().lower() in EMPTY else _number(file, line, cell, name)
+        math.nan if missing and cell.lower() in EMPTY else _number(file, line, cell, name)
         for cell, name in zip(cells, names, strict=True)
     ]
 
 
 def _number(file: Path, line: int, cell: str, name: str) -> float:
     try:
-        number = float(cell.strip() or "nan")
+        number = float(cell or "nan")
     except ValueError as error:
         raise DataError(
-            f"{file}, line {line}, column {name!r}: {cell!r} is not a number."
+            f"{file}, line {line}, column {name!r}: {cell!r:.60} is not a number."
         ) from error
     if not np.isfinite(number):
         raise DataError(

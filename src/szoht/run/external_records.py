@@ -1,5 +1,6 @@
 """Points that wait for values from outside, the replies to them, and what became of these."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -11,6 +12,10 @@ from szoht.result import Result
 from szoht.types import Sample, Vector
 
 __all__ = ["Point", "PointId", "Reply", "Told"]
+
+
+POINT_ID = re.compile(r"([^:]*):([0-9]{1,18}):([0-9]{1,18})")
+"""A store counts with 64 bits."""
 
 
 class PointId(NamedTuple):
@@ -30,10 +35,10 @@ class PointId(NamedTuple):
     @classmethod
     def parse(cls, text: object) -> "PointId":
         """Return the id that a text denotes."""
-        parts = text.split(":") if isinstance(text, str) else []
-        if len(parts) != 3 or not (parts[1].isdecimal() and parts[2].isdecimal()):  # noqa: PLR2004
-            raise ParameterError(f"`id` must read run:round:point; got {text!r}.")
-        return cls(parts[0], int(parts[1]), int(parts[2]))
+        parts = POINT_ID.fullmatch(text) if isinstance(text, str) else None
+        if parts is None:
+            raise ParameterError(f"`id` must read run:round:point; got {text!r:.60}.")
+        return cls(parts[1], int(parts[2]), int(parts[3]))
 
 
 class Point(NamedTuple):

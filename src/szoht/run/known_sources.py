@@ -1,12 +1,13 @@
 """Where known evaluations come from: arrays, data frames, CSV files, and the runs of a store."""
 
-import csv
 import os
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from szoht.core.csv_text import parse_csv
+from szoht.core.text_files import read_text
 from szoht.core.variables import Variables
 from szoht.errors import ParameterError, ParameterTypeError, SzohtError
 from szoht.store import RunSpec, Store, open_store
@@ -78,20 +79,18 @@ def _check_names(columns: list[str], names: tuple[str, ...], where: str) -> None
 
 def _from_csv(path: Path, d: int, names: tuple[str, ...]) -> tuple[Any, Any]:
     """Read a file with a header: a column for each variable, and one called ``value``."""
-    text = path.read_text(encoding="utf-8-sig")
-    delimiter = max(",;\t", key=text.partition("\n")[0].count)
-    rows = [row for row in csv.reader(text.splitlines(), delimiter=delimiter) if any(row)]
-    header = [cell.strip() for cell in rows[0]] if rows else []
+    rows = parse_csv(read_text(path), str(path)).rows
+    header = rows[0][1] if rows else []
     if header.count("value") != 1:
         raise ParameterError(
             f"`known` must have a header with one column 'value' beside the variables; {path} has "
             f"{', '.join(header[:8]) or 'none'}."
         )
-    for line, row in enumerate(rows[1:], 2):
+    for line, row in rows[1:]:
         if len(row) != len(header):
             raise ParameterError(
-                f"`known` must have {len(header)} cells in each row, as in the header; row {line} "
-                f"of {path} has {len(row)}."
+                f"`known` must have {len(header)} cells in each line, as in the header; line "
+                f"{line} of {path} has {len(row)}."
             )
     at = header.index("value")
     columns = header[:at] + header[at + 1 :]
@@ -100,8 +99,8 @@ def _from_csv(path: Path, d: int, names: tuple[str, ...]) -> tuple[Any, Any]:
         where = [header.index(name) for name in names]
     else:
         where = [i for i in range(len(header)) if i != at]
-    values = [row[at].strip() or "nan" for row in rows[1:]]
-    points = [[row[i] for i in where] for row in rows[1:]]
+    values = [row[at] or "nan" for _, row in rows[1:]]
+    points = [[row[i] for i in where] for _, row in rows[1:]]
     return (points, values) if points else (np.empty((0, d)), values)
 
 
