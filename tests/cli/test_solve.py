@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from szoht import algorithms, minimize
 from szoht.cli.app import app
+from szoht.errors import PACKAGE_FOLDER
 
 MODULE = """
 import numpy as np
@@ -20,6 +21,8 @@ def stack(points):
     return ((points - TARGET) ** 2).sum(axis=1)
 def broken(x):
     raise RuntimeError("no licence")
+def unreadable(x):
+    return open("nosuch.txt")
 number = 3
 """
 
@@ -127,6 +130,8 @@ def test_the_start_may_come_from_a_file(szoht, tmp_path):
     ("arguments", "message"),
     [
         (["simulator_for_cli", "--dim", 3, "-k", 1], "must read"),
+        (["../simulator_for_cli:fun", "--dim", 3, "-k", 1], "not a path; got '../simul"),
+        ([".simulator_for_cli:fun", "--dim", 3, "-k", 1], "not a path; got '.simul"),
         (["nowhere:fun", "--dim", 3, "-k", 1], "cannot be"),
         (["simulator_for_cli:fin", "--dim", 3, "-k", 1], "which has no 'fin'."),
         (["simulator_for_cli:number", "--dim", 3, "-k", 1], "must be callable"),
@@ -172,7 +177,26 @@ def test_a_failing_program_is_no_usage_error(szoht):
     assert run.output.startswith("Error: the program ended with exit status 1")
 
 
-def test_a_failing_function_is_reported(szoht):
-    run = szoht("simulator_for_cli:broken", "--dim", 30, "-k", 2, "--budget", 100, "--quiet")
+@pytest.mark.parametrize(
+    ("function", "last"),
+    [
+        ("simulator_for_cli:broken", "RuntimeError: no licence"),
+        ("simulator_for_cli:unreadable", "No such file or directory: 'nosuch.txt'"),
+        ("os:system", "raised TypeError('expected str, bytes or os.PathLike object, not ndarray')"),
+        ("broken_module:fun", "ZeroDivisionError: division by zero"),
+    ],
+)
+@pytest.mark.parametrize("command", ["solve", "calibrate"])
+def test_the_users_own_errors_have_a_traceback_without_ours(
+    szoht, tmp_path, command, function, last
+):
+    (tmp_path / "broken_module.py").write_text("ratio = 1 / 0\n")
+    (tmp_path / "zeros.csv").write_text("0\n")
+    problem = ("--dim", "30", "-k", "2", "--budget", "100", "--quiet")
+    more = ("--observed", "zeros.csv") if command == "calibrate" else ()
+    run = CliRunner().invoke(app, [command, function, *problem, *more])
     assert run.exit_code == 1
-    assert str(run.exception) == "no licence", "raised with the user's own traceback"
+    assert run.output.startswith("Error: the ")
+    assert run.output.splitlines()[-1].endswith(last)
+    assert ("Traceback" in run.output) == (function != "os:system")
+    assert PACKAGE_FOLDER not in run.output

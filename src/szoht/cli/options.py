@@ -1,8 +1,6 @@
 """Options that several commands share, their parsing, output and error handling."""
 
 import ast
-import importlib
-import json
 import logging
 import os
 import sys
@@ -16,6 +14,9 @@ import typer
 from rich.console import Console
 
 from szoht import algorithms
+from szoht.cli.user_errors import exit_if_users, import_users
+from szoht.core.json_text import read_json
+from szoht.core.npy_files import read_npy
 from szoht.core.validation import check_integer
 from szoht.errors import ParameterError, ProgramError, SzohtError
 from szoht.evaluation.programs import Program
@@ -169,13 +170,15 @@ RunName: TypeAlias = Annotated[
 def load_function(text: str) -> Callable[..., Any]:
     """Return the function at package.module:function."""
     module_name, _, name = text.partition(":")
-    if not module_name or not name:
-        raise ParameterError(f"`function` must read package.module:function; got {text!r}.")
+    if not module_name or not name or module_name[0] == "." or set(module_name) & set("/\\"):
+        raise ParameterError(
+            "`function` must read package.module:function, a module that can be imported from the "
+            f"current folder, not a path; got {text!r}."
+        )
+    with cwd_on_path():
+        module = import_users(module_name)
     try:
-        with cwd_on_path():
-            found = getattr(importlib.import_module(module_name), name)
-    except ImportError as error:
-        raise ParameterError(f"`function` cannot be imported: {error}.") from error
+        found = getattr(module, name)
     except AttributeError as error:
         raise ParameterError(
             f"`function` must name a function of the module {module_name}, which has no {name!r}."
@@ -188,23 +191,33 @@ def load_function(text: str) -> Callable[..., Any]:
 
 @contextmanager
 def cli_errors() -> Iterator[None]:
-    """Report errors of the library and of the system as usage errors, and programs that fail."""
+    """Report errors of the library and of the system as usage errors, and code that fails."""
     try:
         yield
     except BrokenPipeError:
         raise  # the reader of our output has exited
-    except OSError as error:
-        known = error.filename is not None and error.strerror is not None
-        message = f"{error.filename}: {error.strerror}." if known else str(error)
-        raise typer.BadParameter(message) from error
     except ProgramError as error:
         told = "\n".join(map(printable, error.stderr.splitlines()[-SHOWN_STDERR_LINES:]))
         typer.echo(f"Error: {error}\n{told}".strip(), err=True)
         raise typer.Exit(code=1) from error
     except SzohtError as error:
         raise typer.BadParameter(in_options(str(error))) from error
-    except MemoryError as error:
-        raise typer.BadParameter(f"there is not enough memory. {error}".strip()) from error
+    except Exception as error:
+        exit_if_users(error)
+        message = _usage_error(error)
+        if message is None:
+            raise
+        raise typer.BadParameter(message) from error
+
+
+def _usage_error(error: Exception) -> str | None:
+    """Return what is wrong with the options or the machine, None if the fault is ours."""
+    if isinstance(error, OSError):
+        known = error.filename is not None and error.strerror is not None
+        return f"{error.filename}: {error.strerror}." if known else str(error)
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory. {error}".strip()
+    return None
 
 
 @contextmanager
@@ -251,14 +264,13 @@ def read_vector(name: str, path: Path) -> Vector:
     """Return the array in a NPY file or a JSON list."""
     try:
         if path.suffix == ".npy":
-            loaded: Vector = np.load(path, allow_pickle=False)
-        else:
-            loaded = np.array(json.loads(path.read_text()), dtype=np.float64)
+            return read_npy(path, "it")
+        return np.array(read_json(path, "it"), dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise ParameterError(
-            f"`{name}` must be a NPY file or a JSON list; {path}: {error}."
+            f"`{name}` must be a NPY file or a JSON list of numbers; {path} is not: "
+            f"{str(error).rstrip('.')}."
         ) from error
-    return loaded
 
 
 def parse_options(texts: list[str] | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from szoht.cli import options
+from szoht.core.validation import check_integer, check_real
 from szoht.reporting.figures import save_figure
 from szoht.reporting.theory_figures import contraction_figure, estimator_figure
 from szoht.theory import (
@@ -34,6 +35,9 @@ from szoht.theory import (
 __all__ = ["theory"]
 
 _MAX_CURVES = 9
+
+MAX_KAPPA = 1e16
+"""Beyond it double precision tells nothing any more."""
 
 
 class _Version(StrEnum):
@@ -92,6 +96,8 @@ def theory(
     size = d if support_size is None else support_size
     chosen: Version = "paper" if version is _Version.PAPER else "corrected"
     with options.cli_errors():
+        check_integer("d", d, low=3, high=options.MAX_DIM)
+        check_real("kappa", kappa, low=1.0, high=MAX_KAPPA)
         for option, path in (("plot", plot), ("picture", picture)):
             if path is not None:
                 options.check_output(option, path)

@@ -5,11 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.core.validation import check_integer
+from szoht.core.validation import check_integer, shown
 from szoht.errors import ParameterTypeError
 from szoht.types import Indices
 
 __all__ = ["Key", "Purpose", "as_seed", "draw_supports"]
+
+
+LARGEST_SEED = 2**512
+"""Four times as many bits as NumPy draws for a seed."""
 
 
 class Purpose(enum.IntEnum):
@@ -62,11 +66,11 @@ def as_seed(rng: int | np.random.Generator | np.random.SeedSequence | None) -> i
     if isinstance(rng, np.random.Generator):
         return int(rng.integers(2**63))
     try:
-        return check_integer("rng", rng, low=0)
+        return check_integer("rng", rng, low=0, high=LARGEST_SEED, high_name="2**512")
     except ParameterTypeError as error:
         raise ParameterTypeError(
             "`rng` must be None, an integer >= 0, a numpy.random.Generator or a "
-            f"numpy.random.SeedSequence; got rng={rng!r}."
+            f"numpy.random.SeedSequence; got rng={shown(rng)}."
         ) from error
 
 

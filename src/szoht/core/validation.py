@@ -16,6 +16,7 @@ __all__ = [
     "as_integers",
     "as_scalar",
     "check_choice",
+    "check_flag",
     "check_integer",
     "check_real",
     "check_vector",
@@ -23,7 +24,13 @@ __all__ = [
     "describe_shape",
     "frozen",
     "real_array",
+    "shown",
 ]
+
+LARGEST_COUNT = 2**63 - 1
+"""NumPy and stores count with 64 bits."""
+
+SHOWN_CHARACTERS = 80
 
 Array = TypeVar("Array", Vector, Indices, Mask)
 
@@ -41,11 +48,13 @@ def check_integer(
     upper = f"{high_name or high}]" if high_name or high is not None else "inf)"
     rule = f"`{name}` must be an integer in [{low}, {upper}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
-        raise ParameterTypeError(f"{rule}; got {name}={value!r} of type {type(value).__name__}.")
+        raise ParameterTypeError(f"{rule}; got {name}={shown(value)} of type {_type(value)}.")
     number = int(value)
-    if number < low or (high is not None and number > high):
+    if number < low or number > (LARGEST_COUNT if high is None else high):
         context = f" with {high_name}={high}" if high_name and high is not None else ""
-        raise ParameterError(f"{rule}; got {name}={number}{context}.")
+        if high is None and number > low:
+            context = ", and at most 2**63 - 1 can be counted"
+        raise ParameterError(f"{rule}; got {name}={shown(number)}{context}.")
     return number
 
 
@@ -60,8 +69,11 @@ def check_real(
     """Return ``value`` as a finite float in [low, high], or (low, high] when ``open_low``."""
     rule = f"`{name}` must be a finite number" + _interval(low, high, open_low)
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise ParameterTypeError(f"{rule}; got {name}={value!r} of type {type(value).__name__}.")
-    number = float(value)
+        raise ParameterTypeError(f"{rule}; got {name}={shown(value)} of type {_type(value)}.")
+    try:
+        number = float(value)
+    except OverflowError as error:
+        raise ParameterError(f"{rule}; got {name}={shown(value)}, beyond 1.8e308.") from error
     too_low = number <= low if open_low else number < low
     if not math.isfinite(number) or too_low or number > high:
         raise ParameterError(f"{rule}; got {name}={number!r}.")
@@ -103,14 +115,20 @@ def as_integers(name: str, value: object) -> Indices:
 
 
 def real_array(value: object) -> Vector:
-    """Return a float64 copy; complex numbers are refused, where NumPy would drop a part of them."""
+    """Return a float64 copy, or raise a TypeError or a ValueError.
+
+    Complex numbers are refused, where NumPy would drop a part of them.
+    """
     detach = getattr(value, "detach", None)
     if callable(detach):  # a tensor of PyTorch, perhaps with a gradient or on another device
         value = detach().cpu().numpy()
     array = np.array(value)
     if array.dtype.kind == "c":
         raise TypeError("complex numbers are not real")
-    return array.astype(np.float64)
+    try:
+        return array.astype(np.float64)
+    except OverflowError as error:  # an integer of 400 digits is an object
+        raise ValueError("an integer is beyond the range of floating-point numbers") from error
 
 
 def describe_entries(answer: list[object] | tuple[object, ...]) -> tuple[str, str]:
@@ -170,10 +188,37 @@ def describe_shape(answer: object) -> str:
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
     """Return ``value`` if it is one of ``choices``."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
-        raise ParameterError(f"`{name}` must be one of {listed}; got {name}={value!r}.")
+        kind = ParameterError if isinstance(value, str) else ParameterTypeError
+        raise kind(f"`{name}` must be one of {listed}; got {name}={shown(value)}.")
     return str(value)
+
+
+def check_flag(name: str, value: object) -> bool:
+    """Return ``value`` if it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterTypeError(
+            f"`{name}` must be True or False; got {name}={shown(value)} of type {_type(value)}."
+        )
+    return bool(value)
+
+
+def shown(value: object) -> str:
+    """Return a short ``repr`` for a message, whatever it is of.
+
+    >>> shown("k"), shown(10**400)
+    ("'k'", 'an integer of 401 digits')
+    """
+    if isinstance(value, int) and value.bit_length() > SHOWN_CHARACTERS:
+        digits = math.floor(math.log10(2) * value.bit_length()) + 1
+        return f"an integer of {digits} digits"
+    try:
+        text = repr(value)
+    except Exception:  # of an object that nobody expected
+        return f"an object of type {_type(value)}"
+    cut = text[: SHOWN_CHARACTERS - 3] + "..."
+    return text if len(text) <= SHOWN_CHARACTERS else cut
 
 
 def frozen(array: Array) -> Array:
@@ -181,6 +226,10 @@ def frozen(array: Array) -> Array:
     if isinstance(array, np.ndarray):
         array.flags.writeable = False
     return array
+
+
+def _type(value: object) -> str:
+    return type(value).__name__
 
 
 def _interval(low: float, high: float, open_low: bool) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import repeat
+from traceback import walk_tb
 from types import MappingProxyType
 from typing import Literal, TypeAlias, cast, get_args
 
@@ -28,7 +29,15 @@ from szoht.evaluation.evaluate import as_values, evaluate_chunk, failed_chunk
 from szoht.evaluation.executors.scheduler import Scheduler
 from szoht.types import Vector
 
-__all__ = ["OnChunk", "OnError", "Oracle", "PointFailure", "check_capabilities", "check_offered"]
+__all__ = [
+    "OnChunk",
+    "OnError",
+    "Oracle",
+    "PointFailure",
+    "check_capabilities",
+    "check_offered",
+    "is_from_function",
+]
 
 OnError: TypeAlias = Literal["stop", "skip", "raise"]
 
@@ -206,6 +215,12 @@ class Oracle:
                 '`on_error="skip"` to silence this, or "raise" to see where it fails.',
                 SkippedPointWarning,
             )
+
+
+def is_from_function(error: BaseException) -> bool:
+    """Tell whether an exception is the objective's own, which an oracle has raised."""
+    raised = (frame.f_code for frame, _ in walk_tb(error.__traceback__))
+    return Oracle._handle_failure.__code__ in raised
 
 
 def _shared_stacks(plan: Plan, chunks: Sequence[Chunk]) -> Iterator[Iterable[Vector] | None]:
