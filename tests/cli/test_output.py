@@ -1,5 +1,6 @@
 """Where results go is checked before the first query; what was computed is never lost."""
 
+import csv
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 from szoht.cli import options
 from szoht.cli.app import app
+from szoht.core.csv_text import parse_csv
 from szoht.errors import ParameterError
 
 MODULE = """
@@ -146,3 +148,50 @@ def test_ctrl_c_has_an_exit_code_of_its_own(folder):
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "INTERRUPTED" in output
+
+
+FORMULAS = ('=HYPERLINK("http://example.org","a")', "+1+cmd|' /C calc'!A0", "@SUM(A1)", "-a", "-3")
+
+
+def test_no_spreadsheet_runs_the_names_in_files(folder):
+    """Changes, residuals and weights: a name is text there, and ours again when read."""
+    rows = [f"{name},1,0,5" for name in map(quoted, FORMULAS)]
+    (folder / "knobs.csv").write_text("\n".join(["name,nominal,low,high", *rows]))
+    knobs = ("--variables", "knobs.csv", "-k", 5, "--budget", 80, "--seed", 0, "--quiet")
+    (folder / "far.py").write_text(
+        f"NAMES = {FORMULAS!r}\n"
+        "def fun(x):\n    return float((x - 4.0) @ (x - 4.0))\n"
+        "def named(x):\n    return dict(zip(NAMES, x, strict=True))\n"
+    )
+    (folder / "data.csv").write_text("\n".join(f"{name},4" for name in map(quoted, FORMULAS)))
+    prices = [[100 + (t * t * (i + 2)) % (11 + i) for i in range(5)] for t in range(1, 60)]
+    lines = [",".join([f"day {t}", *map(str, row)]) for t, row in enumerate(prices)]
+    (folder / "prices.csv").write_text(
+        "\n".join([",".join(["date", *map(quoted, FORMULAS)]), *lines])
+    )
+    calibrate = ("calibrate", "far:named", *knobs, "--observed", "data.csv")
+    portfolio = ("portfolio", "prices.csv", "-k", 5, "--budget", 3000, "--no-frontier")
+    for command in (
+        ("solve", "far:fun", *knobs, "--changes", "changes.csv"),
+        (*calibrate, "--changes", "fit.csv", "--residuals", "residuals.csv"),
+        (*portfolio, "--out", "."),
+    ):
+        outcome = run(*command)
+        assert outcome.exit_code == 0, outcome.output
+    for file, column in {
+        "changes.csv": 1,
+        "fit.csv": 1,
+        "residuals.csv": 0,
+        "weights.csv": 0,
+    }.items():
+        text = (folder / file).read_text()
+        cells = [row[column] for row in csv.reader(text.splitlines())][1:]
+        assert not [cell for cell in cells if cell[0] in "=+-@" and cell != "-3"]
+        names = [row[column] for _, row in parse_csv(text, file).rows[1:]]
+        assert names
+        assert set(names) <= set(FORMULAS)
+        assert file != "residuals.csv" or len(names) == len(FORMULAS)
+
+
+def quoted(name):
+    return '"' + name.replace('"', '""') + '"'

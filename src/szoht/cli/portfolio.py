@@ -1,6 +1,5 @@
 """``szoht portfolio``: cardinality-constrained portfolios from a file of prices."""
 
-import csv
 import json
 import math
 import warnings
@@ -24,6 +23,7 @@ from szoht.applications.portfolio.frontier import (
     target_returns,
 )
 from szoht.cli import options
+from szoht.core.csv_text import write_csv
 from szoht.core.validation import check_integer
 from szoht.errors import DataWarning, ParameterError
 from szoht.problems import load_market, read_market, read_prices, read_returns
@@ -269,10 +269,7 @@ def _summary_table(report: dict[str, Any], periods: float) -> Table:
 def _write(report: dict[str, Any], out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
     table, plot = (out / name for name in OUTPUT_FILES)
-    with table.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["asset", "weight"])
-        writer.writerows(report["weights"].items())
+    table.write_text(write_csv(["asset", "weight"], report["weights"].items()), encoding="utf-8")
     if not report["risk_against_k"]:
         return [table]
     figure = frontier_figure(

@@ -1,7 +1,5 @@
 """Results of a run on the screen, as JSON and as a table of changes; the exit status."""
 
-import csv
-import io
 import json
 import math
 import shlex
@@ -14,6 +12,7 @@ import typer
 
 from szoht.cli.options import echo
 from szoht.core.changes import Change
+from szoht.core.csv_text import write_csv
 from szoht.result import Result, Status
 from szoht.run.least_squares_result import LeastSquaresResult
 
@@ -87,12 +86,8 @@ def _after_interruption(
 
 def changes_to_csv(result: Result) -> str:
     """Return the changed variables as comma-separated values, one line for each."""
-    file = io.StringIO(newline="")
     names = [entry.name for entry in fields(Change)]
-    writer = csv.DictWriter(file, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(change) for change in result.changes)
-    return file.getvalue()
+    return write_csv(names, (asdict(change).values() for change in result.changes))
 
 
 def result_to_json(result: Result) -> dict[str, Any]:

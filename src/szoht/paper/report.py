@@ -1,6 +1,5 @@
 """The report: verdicts, figures and curves of the experiments, as one page and as files."""
 
-import csv
 import os
 import platform
 import sys
@@ -11,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from szoht.core.csv_text import write_csv
 from szoht.core.version import __version__
 from szoht.paper.claims import ClaimResult, Verdict
 from szoht.paper.experiment import Curve, Experiment, Plot
@@ -194,10 +194,7 @@ def _write_files(result: ExperimentResult, folder: Path) -> None:
     for curve in result.curves:
         path = folder / _csv_path(result.experiment.name, curve)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(curve.table)
-            writer.writerows(_rows(curve))
+        path.write_text(write_csv(curve.table, _rows(curve)), encoding="utf-8")
 
 
 def _rows(curve: Curve) -> Iterator[tuple[Any, ...]]:

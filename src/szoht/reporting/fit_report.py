@@ -1,15 +1,14 @@
 """The answer of `least_squares` in words: changes with intervals, other supports, residuals."""
 
-import csv
-import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
 
 from szoht.core.changes import Change
+from szoht.core.csv_text import write_csv
 from szoht.reporting.text import format_table
 from szoht.run.least_squares_result import Alternative, Interval, LeastSquaresResult, OutputResidual
 
@@ -60,12 +59,12 @@ def changes_to_csv(fit: LeastSquaresResult) -> str:
     """Return the changed variables with their intervals as comma-separated values."""
     rows = [asdict(change) | _interval(entry) for change, entry in changes_with_intervals(fit)]
     header = (*(entry.name for entry in fields(Change)), *INTERVAL_COLUMNS)
-    return _csv(header, (row.values() for row in rows))
+    return write_csv(header, (row.values() for row in rows))
 
 
 def residuals_to_csv(fit: LeastSquaresResult) -> str:
     """Return value, observed value, sigma and residual of each output as a table."""
-    return _csv(OutputResidual._fields, fit.residual_table)
+    return write_csv(OutputResidual._fields, fit.residual_table)
 
 
 def fit_to_json(fit: LeastSquaresResult) -> dict[str, Any]:
@@ -169,14 +168,6 @@ def _residuals_table(fit: LeastSquaresResult) -> str:
 
 def _interval(entry: Interval | None) -> dict[str, float]:
     return {name: math.nan if entry is None else getattr(entry, name) for name in INTERVAL_COLUMNS}
-
-
-def _csv(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    file = io.StringIO(newline="")
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return file.getvalue()
 
 
 def _without_nan(value: Any) -> Any:

@@ -1,6 +1,5 @@
 """Reports on a run: a text summary, its history as CSV, and a figure of value against queries."""
 
-import csv
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from szoht.core.changes import describe_changes
+from szoht.core.csv_text import write_csv
 from szoht.reporting.figures import subplots
 from szoht.reporting.fit_report import describe_fit_tables
 from szoht.reporting.text import format_count
@@ -76,12 +76,11 @@ def describe_snapshot(
 
 def write_history(result: Result, path: Path) -> None:
     """Write the history as comma-separated values, one row per iteration."""
-    names = list(result.history)
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(names)
-        for row in zip(*result.history.values(), strict=True):
-            writer.writerow([" ".join(map(str, x)) if isinstance(x, tuple) else x for x in row])
+    rows = (
+        [" ".join(map(str, x)) if isinstance(x, tuple) else x for x in row]
+        for row in zip(*result.history.values(), strict=True)
+    )
+    path.write_text(write_csv(result.history, rows), encoding="utf-8")
 
 
 def run_figure(result: Result, *, title: str = "") -> "Figure":
