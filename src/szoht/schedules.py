@@ -54,6 +54,8 @@ class Geometric:
     def __post_init__(self) -> None:
         check_real("start", self.start, low=0, open_low=True)
         check_real("ratio", self.ratio, low=0, open_low=True)
+        low = check_real("low", self.low)
+        check_real("high", self.high, low=low, infinite=True)
 
     def __call__(self, t: int) -> float:
         """Return the value at iteration ``t``; growth beyond any float counts as ``high``."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from szoht.core.validation import check_integer, check_real
+from szoht.core.validation import check_integer, check_real, shown
 from szoht.errors import ParameterTypeError
 from szoht.result import Progress, Status
 
@@ -207,7 +207,7 @@ def join_limits(
     rules: list[Rule] = [] if target is None else [Target(target)]
     if stop is not None:
         if not isinstance(stop, Rule):
-            raise ParameterTypeError(f"`stop` must be a rule of szoht.stopping; got stop={stop!r}.")
+            raise ParameterTypeError(f"`stop` must be a rule of szoht.stopping; got {shown(stop)}.")
         rules += _members(stop)
     if max_queries is not None:
         rules.append(Queries(max_queries))

@@ -13,8 +13,8 @@ from szoht.core.operator import Operator, declared_bounds
 from szoht.core.parts import Estimator, SearchUpdate, Update
 from szoht.core.query import Answer, Estimate, Plan, Query, Stage, one_point
 from szoht.core.random import Key, Purpose
-from szoht.core.validation import check_choice, frozen
-from szoht.errors import EvaluationError
+from szoht.core.validation import check_choice, frozen, shown
+from szoht.errors import EvaluationError, ParameterTypeError
 from szoht.estimators.chosen_radius import ChosenRadius
 from szoht.estimators.within_bounds import within_bounds
 from szoht.samplers import Full, Sampler
@@ -51,6 +51,11 @@ class Composite:
     choose_radius: bool = False
 
     def __post_init__(self) -> None:
+        if isinstance(self.sampler, type) or not isinstance(self.sampler, Sampler):
+            raise ParameterTypeError(
+                "`sampler` must be one of szoht.samplers, such as Minibatch(size=32); got "
+                f"{shown(self.sampler)}."
+            )
         if self.iterate is None:
             comparable = self.sampler.comparable or self._searches_at_snapshots
             default = "best" if comparable else "last"

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 from szoht.core.parts import SearchUpdate, Update
+from szoht.core.validation import shown
 from szoht.errors import CapabilityError, ParameterError, ParameterTypeError
 from szoht.estimators import Gaussian, Sphere
 from szoht.estimators.differences import CENTRAL_LENGTH, FORWARD_LENGTH
@@ -109,7 +110,7 @@ def pick_operator(
     if (k is None) == (constraint is None):
         raise ParameterError(
             "exactly one of `k` and `constraint` must be given (k=10 is short for "
-            f"constraint=Sparse(10)); got k={k}, constraint={constraint!r}."
+            f"constraint=Sparse(10)); got k={shown(k)}, constraint={shown(constraint)}."
         )
     if k is not None:
         return Sparse(k, always=always)

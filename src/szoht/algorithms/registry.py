@@ -23,7 +23,7 @@ from szoht.algorithms.zoro import ada_zoro, zoro
 from szoht.algorithms.zscg import zscg
 from szoht.core.algorithm import Algorithm
 from szoht.core.sparse_vector import SparseVector
-from szoht.core.validation import check_integer
+from szoht.core.validation import check_flag, check_integer, shown
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.operators import Operator
 from szoht.samplers import Full, Minibatch, Seeds
@@ -147,11 +147,11 @@ def _plan_width(method: str, accepted: Collection[str], plan_width: int) -> dict
 def check_options(options: Mapping[str, Any] | None) -> None:
     """Raise unless options are a dict or None."""
     if options is not None and not isinstance(options, Mapping):
-        raise ParameterTypeError(f"`options` must be a dict; got options={options!r}.")
+        raise ParameterTypeError(f"`options` must be a dict; got options={shown(options)}.")
 
 
 def _checked(
-    method: str, accepted: Iterable[str], options: Mapping[str, Any] | None
+    method: str, accepted: Mapping[str, inspect.Parameter], options: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     check_options(options)
     allowed = [name for name in accepted if name not in FILLED_IN]
@@ -161,6 +161,8 @@ def _checked(
                 f"`options` must be parameters of method {method!r}; got {name!r}."
                 f"{_suggestion(name, allowed)} It has {', '.join(allowed)}."
             )
+        if isinstance(accepted[name].default, bool):
+            check_flag(name, (options or {})[name])
     return dict(options or {})
 
 
@@ -175,8 +177,8 @@ def _as_given(algorithm: Algorithm, **already: object) -> Algorithm:
     missing = [name for name in needed if not hasattr(algorithm, name)]
     if missing:
         raise ParameterTypeError(
-            f"`method` must be a name or an algorithm with {', '.join(needed)}; got {algorithm!r}, "
-            f"which has no `{missing[0]}`."
+            f"`method` must be a name or an algorithm with {', '.join(needed)}; got "
+            f"{shown(algorithm)}, which has no `{missing[0]}`."
         )
     for name, value in already.items():
         if value is not None:

@@ -6,11 +6,17 @@ from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
-from szoht.core.validation import answer_array, check_integer, describe_shape
+from szoht.core.validation import (
+    answer_array,
+    check_flag,
+    check_integer,
+    describe_shape,
+    shown,
+)
 from szoht.errors import AnswerShapeError, CapabilityError, ParameterError, ParameterTypeError
 from szoht.types import Sample, Vector
 
-__all__ = ["Gradient", "HasValue", "Objective", "as_objective"]
+__all__ = ["Gradient", "HasValue", "Objective", "as_objective", "check_args"]
 
 Call: TypeAlias = Callable[..., Any]
 
@@ -115,6 +121,11 @@ def as_objective(
     >>> objective.along(np.ones(4), np.array([[0], [3]]), np.array([[-1.0], [1.0]]), None)
     array([1.5, 3.5])
     """
+    vectorized, stochastic = (
+        check_flag("vectorized", vectorized),
+        check_flag("stochastic", stochastic),
+    )
+    check_args(args)
     given = {
         "vectorized": vectorized,
         "n_samples": n_samples,
@@ -128,12 +139,12 @@ def as_objective(
         if extra:
             raise ParameterError(
                 f"`{extra[0]}` describes a plain function; an objective object declares what it "
-                f"offers by its own methods. Got {extra[0]}={given[extra[0]]!r}."
+                f"offers by its own methods. Got {extra[0]}={shown(given[extra[0]])}."
             )
         return fun if isinstance(fun, Objective) else _from_methods(cast(HasValue, fun))
     if not callable(fun):
         raise ParameterTypeError(
-            f"`fun` must be callable or have a method `value(x, sample)`; got {fun!r}."
+            f"`fun` must be callable or have a method `value(x, sample)`; got {shown(fun)}."
         )
     _check_callable("along", along, optional=True)
     if args:
@@ -161,9 +172,18 @@ def as_objective(
     )
 
 
+def check_args(args: object) -> None:
+    """Raise unless the further arguments of a function are a tuple, or a list."""
+    if not isinstance(args, tuple | list):
+        raise ParameterTypeError(
+            f"`args` must be a tuple of further arguments; got args={shown(args)}. For one "
+            "argument a write args=(a,)."
+        )
+
+
 def _check_callable(name: str, part: object, *, optional: bool) -> None:
     if not callable(part) and not (optional and part is None):
-        raise ParameterTypeError(f"`{name}` must be callable; got {name}={part!r}.")
+        raise ParameterTypeError(f"`{name}` must be callable; got {name}={shown(part)}.")
 
 
 def _from_methods(source: HasValue) -> Objective:

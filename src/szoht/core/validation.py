@@ -13,6 +13,7 @@ from szoht.types import Indices, Mask, Vector
 
 __all__ = [
     "answer_array",
+    "as_array",
     "as_integers",
     "as_scalar",
     "check_choice",
@@ -65,17 +66,23 @@ def check_real(
     low: float = -math.inf,
     high: float = math.inf,
     open_low: bool = False,
+    infinite: bool = False,
 ) -> float:
-    """Return ``value`` as a finite float in [low, high], or (low, high] when ``open_low``."""
-    rule = f"`{name}` must be a finite number" + _interval(low, high, open_low)
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+    """Return ``value`` as a finite float in [low, high], or (low, high] when ``open_low``.
+
+    ``infinite`` allows inf too.
+    """
+    rule = f"`{name}` must be a {'' if infinite else 'finite '}number"
+    rule += _interval(low, high, open_low)
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ParameterTypeError(f"{rule}; got {name}={shown(value)} of type {_type(value)}.")
     try:
         number = float(value)
     except OverflowError as error:
         raise ParameterError(f"{rule}; got {name}={shown(value)}, beyond 1.8e308.") from error
     too_low = number <= low if open_low else number < low
-    if not math.isfinite(number) or too_low or number > high:
+    wrong = not math.isfinite(number) and not (infinite and number == math.inf)
+    if wrong or too_low or number > high:
         raise ParameterError(f"{rule}; got {name}={number!r}.")
     return number
 
@@ -102,9 +109,23 @@ def check_vector(name: str, value: object, *, size: int | None = None) -> Vector
     return frozen(array)
 
 
+def as_array(name: str, value: object) -> np.ndarray:
+    """Return an array of whatever there is, or raise where entries of different shapes make none.
+
+    >>> as_array("edges", [[0, 1], [2]])
+    Traceback (most recent call last):
+    ...
+    szoht.errors.ParameterTypeError: `edges` must be an array; got [[0, 1], [2]].
+    """
+    try:
+        return np.array(value)
+    except (TypeError, ValueError) as error:
+        raise ParameterTypeError(f"`{name}` must be an array; got {shown(value)}.") from error
+
+
 def as_integers(name: str, value: object) -> Indices:
     """Return a read-only 1-d array of integers, at least one, or raise."""
-    array = np.array(value)
+    array = as_array(name, value)
     if array.dtype.kind not in "iu":
         raise ParameterTypeError(f"`{name}` must hold integers; got an array of {array.dtype}.")
     if array.ndim != 1 or array.size == 0:
@@ -196,8 +217,8 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
 
 
 def check_flag(name: str, value: object) -> bool:
-    """Return ``value`` if it is True or False."""
-    if not isinstance(value, bool | np.bool_):
+    """Return ``value`` if it is True or False; 1 and 0 are."""
+    if not isinstance(value, numbers.Integral | np.bool_) or value not in (0, 1):
         raise ParameterTypeError(
             f"`{name}` must be True or False; got {name}={shown(value)} of type {_type(value)}."
         )

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from szoht.core.validation import real_array
+from szoht.core.validation import real_array, shown
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.types import Mask, Vector
 
@@ -22,9 +22,16 @@ Values: TypeAlias = Mapping[str, Sequence[float]] | Sequence[Sequence[float] | N
 
 def as_names(names: Iterable[str]) -> tuple[str, ...]:
     """Return names as strings; a single string would be taken for its letters."""
-    if isinstance(names, str):
-        raise ParameterTypeError(f"`names` must be several strings; got {names!r}.")
-    return tuple(map(str, names))
+    try:
+        given = None if isinstance(names, str | bytes) else tuple(map(str, names))
+    except Exception:  # of what cannot be listed, or has no words for itself
+        given = None
+    if given is None:
+        raise ParameterTypeError(f"`names` must be several strings; got {shown(names)}.")
+    for name in given:
+        if any("\ud800" <= char <= "\udfff" for char in name):
+            raise ParameterError(f"`names` must be text; got {name!r} with half of a character.")
+    return given
 
 
 def names_of(column: object) -> tuple[str, ...]:
@@ -68,8 +75,10 @@ class ColumnReader:
             )
         if isinstance(given, Sequence):
             listed = list(given)
-            if listed and all(isinstance(one, str) for one in listed):  # names or nothing
+            if listed and all(isinstance(one, str) for one in listed):
                 given = {str(one): True for one in listed}
+        if hasattr(given, "__len__") and getattr(given, "ndim", 1) > 0 and len(given) == 0:
+            given = False  # none of them
         column = np.nan_to_num(self._column(name, given), nan=0.0)
         wrong = ~np.isin(column, (0.0, 1.0))
         if wrong.any():
@@ -82,6 +91,11 @@ class ColumnReader:
     def lists(self, given: Values) -> tuple[tuple[float, ...], ...]:
         """Return the allowed values of each variable, () for those without a list."""
         assert self.d is not None, "lists are read last"  # noqa: S101
+        if given is not None and not (_is_list(given) or isinstance(given, Mapping)):
+            raise ParameterTypeError(
+                "`values` must be lists of numbers, one for each variable or by name; got "
+                f"{shown(given)}."
+            )
         if given is None or len(given) == 0:
             return ()
         if isinstance(given, Mapping):
@@ -92,7 +106,7 @@ class ColumnReader:
                 f"`values` must have one entry for each of the {self.d} variables; got "
                 f"{len(given)}. Give a dict by name for some of them."
             )
-        lists = tuple(() if one is None or len(one) == 0 else _allowed(one) for one in given)
+        lists = tuple(() if one is None else _allowed(one) for one in given)
         return lists if any(lists) else ()
 
     def _column(self, name: str, given: Any, *, complete: bool = False) -> Vector:
@@ -139,18 +153,24 @@ class ColumnReader:
             )
 
 
-def _allowed(entries: Sequence[float]) -> tuple[float, ...]:
+def _is_list(given: object) -> bool:
+    """Tell whether something has entries, one after the other: a list, an array, a Series."""
+    ordered = isinstance(given, Sequence) or (hasattr(given, "dtype") and np.ndim(given) > 0)  # type: ignore[arg-type]
+    return ordered and not isinstance(given, str | bytes)
+
+
+def _allowed(entries: object) -> tuple[float, ...]:
     """Return a list of values in increasing order, or raise."""
     try:
-        array = real_array(list(entries))
+        array = real_array(entries if _is_list(entries) else "no list")
     except (TypeError, ValueError) as error:
         raise ParameterTypeError(
-            f"`values` must be numbers in increasing order; got {list(entries)!r}. Categories "
+            f"`values` must be numbers in increasing order; got {shown(entries)}. Categories "
             "without an order are no numbers: make one on/off variable for each, or run once for "
             "each."
         ) from error
-    if not array.size or not np.isfinite(array).all() or not (np.diff(array) > 0).all():
+    if array.ndim != 1 or not np.isfinite(array).all() or not (np.diff(array) > 0).all():
         raise ParameterError(
-            f"`values` must be finite and in increasing order; got {list(entries)!r}. Sort them."
+            f"`values` must be finite and in increasing order; got {shown(entries)}. Sort them."
         )
     return tuple(array.tolist())

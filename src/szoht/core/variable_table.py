@@ -8,7 +8,8 @@ from typing import Any
 
 from szoht.core.csv_text import parse_csv
 from szoht.core.text_files import read_text
-from szoht.errors import ParameterError
+from szoht.core.validation import shown
+from szoht.errors import ParameterError, ParameterTypeError
 
 __all__ = ["read_csv", "read_frame"]
 
@@ -40,6 +41,8 @@ def read_csv(path: Path) -> dict[str, Any]:
 
 def read_frame(frame: Any) -> dict[str, Any]:
     """Return the arguments of `Variables` in a DataFrame."""
+    if not all(hasattr(frame, name) for name in ("columns", "index", "itertuples")):
+        raise ParameterTypeError(f"`frame` must be a DataFrame; got {shown(frame)}.")
     columns = [str(column).strip().lower() for column in frame.columns]
     _check_columns(columns, "the DataFrame")
     rows = list(frame.itertuples(index=False, name=None))
@@ -94,14 +97,16 @@ def _arguments(
 
 
 def _parse(column: str, cell: Any, place: str) -> Any:
-    if cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell)):
+    is_empty = cell is None or (isinstance(cell, str) and cell == "")
+    if is_empty or (isinstance(cell, float) and math.isnan(cell)):
         return None
     try:
         return PARSERS[column](cell)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # a DataFrame may hold anything
         hint = f" {CATEGORIES}" if column in ("nominal", "values") else ""
+        expected = EXPECTED.get(column, "a number")
         raise ParameterError(
-            f"`{column}` must be {EXPECTED.get(column, 'a number')}; got {cell!r} in {place}.{hint}"
+            f"`{column}` must be {expected}; got {shown(cell)} in {place}.{hint}"
         ) from error
 
 

@@ -1,5 +1,6 @@
 """`Variables`: the one place where users' numbers become the solver's."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,11 +10,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from szoht.core.validation import frozen
+from szoht.core.validation import frozen, shown
 from szoht.core.variable_checks import SMALLEST_FACTOR, check_variables, describe_variable
 from szoht.core.variable_columns import ColumnReader, Named, Values, as_names, names_of
 from szoht.core.variable_table import read_csv, read_frame
-from szoht.errors import ParameterError
+from szoht.errors import ParameterError, ParameterTypeError
 from szoht.types import Indices, Mask, Vector
 
 __all__ = ["Variables"]
@@ -127,6 +128,8 @@ class Variables:
         nominal is required, and an empty cell means the default. Values are separated by spaces
         or ``|``; flags read yes or no, true or false, on or off, 1 or 0.
         """
+        if not isinstance(path, str | os.PathLike):
+            raise ParameterTypeError(f"`path` must be that of a CSV file; got {shown(path)}.")
         return cls(**read_csv(Path(path)))
 
     @classmethod
@@ -165,7 +168,7 @@ class Variables:
     @cached_property
     def grid(self) -> Vector | None:
         """The step in z of each integer that is not fixed, else 0; None without integers."""
-        steps = np.where(self.integer & self.free, 1 / self.scale, 0.0)
+        steps = np.divide(1.0, self.scale, out=np.zeros(self.d), where=self.integer & self.free)
         return frozen(steps) if steps.any() else None
 
     @cached_property

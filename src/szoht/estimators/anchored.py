@@ -9,7 +9,8 @@ import numpy as np
 from szoht.core.parts import Estimator
 from szoht.core.query import Answer, Estimate, Plan
 from szoht.core.random import Key
-from szoht.core.validation import check_integer, frozen
+from szoht.core.validation import check_integer, frozen, shown
+from szoht.errors import ParameterTypeError
 from szoht.estimators.sphere import Sphere, sphere_estimate
 from szoht.types import Sample, Vector
 
@@ -56,6 +57,10 @@ class SVRG:
 
     def __post_init__(self) -> None:
         check_integer("every", self.every, low=1)
+        if isinstance(self.snapshot, type) or not hasattr(self.snapshot, "combine"):
+            raise ParameterTypeError(
+                f"`snapshot` must be an estimator, such as Sphere(); got {shown(self.snapshot)}."
+            )
 
     def check(self, d: int) -> None:
         """Raise unless both estimators fit dimension ``d``."""

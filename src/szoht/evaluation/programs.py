@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from szoht.core.npy_files import read_npy
-from szoht.core.validation import check_choice, check_real
+from szoht.core.validation import check_choice, check_flag, check_real, shown
 from szoht.errors import ParameterError, ParameterTypeError, ProgramError
 from szoht.evaluation.output_files import OutputFormat, Outputs, parse_answer, read_outputs
 from szoht.evaluation.program_folders import PID_FILE, TaskCancelled, is_cancelled, program_folder
@@ -107,6 +107,7 @@ class Program:
         check_choice("returns", self.returns, get_args(Returns))
         if self.output == "csv" and self.returns == "value":
             raise ParameterError("`output` must be 'json' or 'npy' for one value; got 'csv'.")
+        object.__setattr__(self, "sparse", check_flag("sparse", self.sparse))
         if self.sparse and self.input != "json":
             raise ParameterError("`sparse` needs input='json'; got sparse=True with input='npy'.")
         if self.timeout is not None:
@@ -216,7 +217,7 @@ def _arguments(command: object) -> tuple[str, ...]:
         except ValueError as error:
             raise ParameterError(f"`command` cannot be split: {error}; got {command!r}.") from error
     if not isinstance(command, Sequence) or not all(isinstance(part, str) for part in command):
-        raise ParameterTypeError(f"`command` must be a string or several; got {command!r}.")
+        raise ParameterTypeError(f"`command` must be a string or several; got {shown(command)}.")
     if not command:
         raise ParameterError(f"`command` must name a program; got {command!r}.")
     return tuple(command)

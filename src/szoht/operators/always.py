@@ -1,10 +1,8 @@
 """Coordinates of a sparse set that are free and not counted: intercepts, diagonals."""
 
-from collections.abc import Iterable
-
 import numpy as np
 
-from szoht.core.validation import check_integer
+from szoht.core.validation import check_integer, shown
 from szoht.errors import ParameterTypeError
 from szoht.operators.base import largest
 from szoht.types import Indices, Vector
@@ -14,9 +12,13 @@ __all__ = ["as_always", "check_always", "count_others", "describe_always", "with
 
 def as_always(always: object) -> tuple[int, ...]:
     """Return the coordinates in order, each once."""
-    if isinstance(always, str) or not isinstance(always, Iterable):
-        raise ParameterTypeError(f"`always` must be a list of coordinates; got {always!r}.")
-    return tuple(sorted({check_integer("always", i, low=0, high_name="d - 1") for i in always}))
+    try:
+        given = None if isinstance(always, str) else list(always)  # type: ignore[call-overload]
+    except TypeError:
+        given = None
+    if given is None:
+        raise ParameterTypeError(f"`always` must be a list of coordinates; got {shown(always)}.")
+    return tuple(sorted({check_integer("always", i, low=0, high_name="d - 1") for i in given}))
 
 
 def check_always(always: tuple[int, ...], d: int) -> None:

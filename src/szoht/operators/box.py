@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from szoht.core.validation import real_array, shown
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.operators.base import check_finite
 from szoht.types import Vector
@@ -109,13 +110,13 @@ def clip_with_gains(y: Vector, weights: Vector, low: Bound, high: Bound) -> tupl
 def as_bound(name: str, value: object) -> Bound:
     """Return a number or a read-only array, or raise."""
     try:
-        bound = np.array(value, dtype=np.float64)
+        bound = real_array(value)
     except (TypeError, ValueError) as error:
         raise ParameterTypeError(
-            f"`{name}` must be a number or an array; got {value!r}."
+            f"`{name}` must be a number or an array; got {shown(value)}."
         ) from error
     if np.isnan(bound).any() or bound.ndim > 1:
-        raise ParameterError(f"`{name}` must be a number or 1-d, and not NaN; got {value!r}.")
+        raise ParameterError(f"`{name}` must be a number or 1-d, and not NaN; got {shown(value)}.")
     if bound.ndim == 0:
         return float(bound)
     bound.flags.writeable = False

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from szoht.core.validation import check_integer, frozen
+from szoht.core.validation import as_array, check_integer, frozen
 from szoht.errors import CapabilityError, ParameterError, ParameterTypeError
 from szoht.operators.box import Bound, as_bounds, check_bounds, clip_with_gains
 from szoht.types import Indices, Vector
@@ -147,7 +147,7 @@ def _graph(operator: GraphSparse, d: int) -> "Graph":
 
 def _as_edges(value: object) -> Indices:
     """Return edges as a read-only integer array, or raise."""
-    edges = np.array(value)
+    edges = as_array("edges", value)
     if edges.size == 0:
         edges = np.zeros((0, 2), dtype=np.intp)
     if edges.dtype.kind not in "iu":

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from szoht.core.validation import as_integers, check_choice, check_integer, frozen
+from szoht.core.validation import as_integers, check_choice, check_integer, frozen, shown
 from szoht.errors import CapabilityError, ParameterError
 from szoht.operators.base import largest, ranks_within
 from szoht.operators.box import Bound, as_bounds, check_bounds, clip_with_gains
@@ -79,7 +79,7 @@ class GroupSparse:
         if (self.groups is None) == (self.size is None):
             raise ParameterError(
                 "exactly one of `groups` and `size` must be given; got "
-                f"groups={self.groups!r}, size={self.size!r}."
+                f"groups={shown(self.groups)}, size={shown(self.size)}."
             )
         if self.size is not None:
             check_integer("size", self.size, low=1)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.core.validation import check_integer
+from szoht.core.validation import check_integer, shown
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.operators.base import SET_TOLERANCE, check_finite
 from szoht.types import Vector
@@ -80,6 +80,6 @@ class LowRank:
 def _as_shape(value: object) -> tuple[int, int]:
     """Return two positive integers, or raise."""
     if not isinstance(value, tuple | list) or len(value) != 2:  # noqa: PLR2004
-        raise ParameterTypeError(f"`shape` must be (rows, columns); got shape={value!r}.")
+        raise ParameterTypeError(f"`shape` must be (rows, columns); got shape={shown(value)}.")
     rows, columns = (check_integer("shape", entry, low=1) for entry in value)
     return rows, columns

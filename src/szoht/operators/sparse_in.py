@@ -5,7 +5,7 @@ from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from szoht.core.validation import check_choice, check_integer, frozen
+from szoht.core.validation import check_choice, check_integer, frozen, real_array
 from szoht.errors import CapabilityError, ParameterError, ParameterTypeError
 from szoht.operators.base import SET_TOLERANCE, check_finite, largest
 from szoht.types import Vector
@@ -133,7 +133,7 @@ class SparseIn:
 def _as_matrix(value: object) -> Vector:
     """Return a read-only matrix, or raise."""
     try:
-        matrix = np.array(value, dtype=np.float64)
+        matrix = real_array(value)
     except (TypeError, ValueError) as error:
         raise ParameterTypeError(
             '`transform` must be "dct", "haar", a matrix, or an object with shape, matvec and '

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from szoht.core.validation import check_integer, check_real
+from szoht.core.validation import as_array, check_integer, check_real, shown
 from szoht.errors import ParameterError
 from szoht.operators.base import SET_TOLERANCE, check_finite, ranks_within
 from szoht.types import Indices, Vector
@@ -69,8 +69,8 @@ class SparseSimplex:
         check_integer("k", self.k, low=1, high_name="d")
         check_real("total", self.total, low=0.0, open_low=True)
         check_real("at_least", self.at_least, low=0.0)
-        if self.at_most != math.inf:
-            check_real("at_most", self.at_most, low=self.at_least, open_low=self.at_least == 0)
+        is_open = self.at_least == 0
+        check_real("at_most", self.at_most, low=self.at_least, open_low=is_open, infinite=True)
         if self.fewest > self.most:
             raise ParameterError(
                 f"`k`, `at_least` and `at_most` must allow the sum {self.total:g}; got k={self.k}, "
@@ -80,11 +80,12 @@ class SparseSimplex:
         if (self.groups is None) != (self.per_group is None):
             raise ParameterError(
                 "`groups` and `per_group` must be given together; got "
-                f"groups={self.groups!r:.40}, per_group={self.per_group!r}."
+                f"groups={shown(self.groups)}, per_group={shown(self.per_group)}."
             )
         if self.groups is not None:
             check_integer("per_group", self.per_group, low=1)
-            numbers = tuple(check_integer("groups", number, low=0) for number in self.groups)
+            groups = as_array("groups", self.groups).ravel().tolist()
+            numbers = tuple(check_integer("groups", number, low=0) for number in groups)
             object.__setattr__(self, "groups", numbers)
 
     @property

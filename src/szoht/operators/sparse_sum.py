@@ -1,12 +1,11 @@
 """At most k non-zeros with a given sum, of either sign: portfolios with short positions."""
 
 import math
-import numbers
 from dataclasses import dataclass
 
 import numpy as np
 
-from szoht.core.validation import check_integer, check_real
+from szoht.core.validation import check_integer, check_real, shown
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.operators.base import check_finite
 from szoht.types import Indices, Vector
@@ -51,7 +50,7 @@ class SparseSum:
         for name, bound in (("low", self.low), ("high", self.high)):
             if not _is_number(bound):
                 raise ParameterTypeError(
-                    f"`{name}` must be one number for all entries; got {bound!r}."
+                    f"`{name}` must be one number for all entries; got {shown(bound)}."
                 )
         if not self.low <= 0 <= self.high:
             raise ParameterError(
@@ -100,8 +99,12 @@ class SparseSum:
 
 
 def _is_number(bound: object) -> bool:
-    real = isinstance(bound, numbers.Real) and not isinstance(bound, bool)
-    return real and not math.isnan(float(bound))  # type: ignore[arg-type]
+    if isinstance(bound, bool) or not isinstance(bound, int | float | np.integer | np.floating):
+        return False
+    try:
+        return not math.isnan(bound)
+    except OverflowError:  # an integer of 400 digits
+        return False
 
 
 def onto_sum(y: Vector, total: float, low: float, high: float) -> Vector:

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from szoht.core.operator import Operator, declared_bounds
+from szoht.core.validation import shown
 from szoht.errors import CapabilityError, ParameterTypeError
 from szoht.operators.base import SET_TOLERANCE
 from szoht.types import Vector
@@ -64,7 +65,7 @@ class TwoStep:
             operator = getattr(self, name)
             if not isinstance(operator, Operator) or not hasattr(operator, "contains"):
                 raise ParameterTypeError(
-                    f"`{name}` must be a set with `prox` and `contains`; got {operator!r}."
+                    f"`{name}` must be a set with `prox` and `contains`; got {shown(operator)}."
                 )
         if declared_bounds(self.sparse) is not None:
             raise CapabilityError(

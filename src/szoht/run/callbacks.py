@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
+from szoht.core.validation import check_flag, shown
 from szoht.core.variables import Variables
 from szoht.errors import MissingExtraError, ParameterTypeError
 from szoht.result import Progress
@@ -62,7 +63,7 @@ class Recorder:
         variables: Variables | None = None,
     ) -> None:
         if monitor is not None and not callable(monitor):
-            raise ParameterTypeError(f"`monitor` must be callable; got monitor={monitor!r}.")
+            raise ParameterTypeError(f"`monitor` must be callable; got monitor={shown(monitor)}.")
         self._support: Indices = (
             np.flatnonzero(x0) if variables is None else variables.changed(variables.to_x(x0))
         )
@@ -82,7 +83,7 @@ class Recorder:
                 progress.support,
             )
             if self._monitor is not None:
-                self._monitored = float(self._monitor(progress.x))
+                self._monitored = _as_number(self._monitor(progress.x))
         support, unchanged = self._support, self._support is before
         self._rows.append(
             (
@@ -160,10 +161,12 @@ def as_callbacks(callback: Callback | Iterable[Callback] | None) -> tuple[Callba
     """Return what users pass as ``callback`` as a tuple."""
     if callback is None:
         return ()
-    callbacks = tuple(callback) if isinstance(callback, Iterable) else (callback,)
+    is_number = isinstance(callback, np.ndarray) and callback.ndim == 0  # and yet an Iterable
+    several = isinstance(callback, Iterable) and not is_number
+    callbacks: tuple[Any, ...] = tuple(callback) if several else (callback,)  # type: ignore[arg-type]
     for one in callbacks:
         if not callable(one):
-            raise ParameterTypeError(f"`callback` must be callable, or several; got {one!r}.")
+            raise ParameterTypeError(f"`callback` must be callable, or several; got {shown(one)}.")
     return callbacks
 
 
@@ -175,7 +178,7 @@ def prepare_callbacks(
     ``since`` is the time that earlier processes took.
     """
     log = RunLog(since)
-    displays = (log, ProgressBar()) if progress else (log,)
+    displays = (log, ProgressBar()) if check_flag("progress", progress) else (log,)
     return (*as_callbacks(callback), *displays), displays
 
 
@@ -191,6 +194,13 @@ def _wants_to_stop(callback: Callback, progress: Progress) -> bool:
         return True
     # only a true boolean: a callback that happens to return a number does not mean to stop
     return isinstance(answer, bool | np.bool_) and bool(answer)
+
+
+def _as_number(answer: Any) -> float:
+    try:
+        return float(answer)
+    except (TypeError, ValueError) as error:
+        raise ParameterTypeError(f"`monitor` must return a number; got {shown(answer)}.") from error
 
 
 def _difference(some: Indices, others: Indices) -> tuple[int, ...]:

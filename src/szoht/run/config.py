@@ -13,7 +13,7 @@ from szoht.core.algorithm import Algorithm, Measured
 from szoht.core.operator import Operator
 from szoht.core.random import as_seed
 from szoht.core.sparse_vector import as_point
-from szoht.core.validation import check_choice
+from szoht.core.validation import check_choice, check_flag, check_integer
 from szoht.core.variables import Variables
 from szoht.errors import CapabilityError, ParameterError
 from szoht.evaluation.oracle import OnError
@@ -98,6 +98,11 @@ class RunConfig:
     ) -> Self:
         """Return the configuration that the arguments of `minimize` describe."""
         check_options(options)
+        maximize, stochastic = (
+            check_flag("maximize", maximize),
+            check_flag("stochastic", stochastic),
+        )
+        _check_count(n_samples)
         if isinstance(k, str):
             options = by_criterion(k, options, constraint, method=method, n_samples=n_samples)
             k = None
@@ -231,6 +236,11 @@ def _check_integers(algorithm: Algorithm, variables: Variables) -> None:
             "'sparse_rs' or 'corner_search', with a set that counts; got "
             f"{type(algorithm).__name__} for {variables!r}."
         )
+
+
+def _check_count(n_samples: int | None) -> None:
+    if n_samples is not None:
+        check_integer("n_samples", n_samples, low=1)
 
 
 def _known_budget(

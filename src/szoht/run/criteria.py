@@ -34,7 +34,7 @@ def by_criterion(
         raise ParameterError(
             f"`k` and `constraint` exclude each other; got k={k!r}, constraint={constraint!r}."
         )
-    if method != "auto":
+    if not isinstance(method, str) or method != "auto":
         raise CapabilityError(
             f"k={k!r} needs the default method, which walks a path over k; got method={method!r}. "
             "Pass a number for `k`."

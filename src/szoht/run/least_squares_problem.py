@@ -9,9 +9,9 @@ from szoht.algorithms.calibration import Calibration
 from szoht.algorithms.calibration.path import Criterion
 from szoht.algorithms.calibration.residuals import Loss
 from szoht.core.objective import Objective
-from szoht.core.validation import check_integer
+from szoht.core.validation import check_integer, check_real
 from szoht.core.variables import Variables
-from szoht.errors import ParameterError
+from szoht.errors import ParameterError, ParameterTypeError
 from szoht.evaluation.chunks import ChunkValues
 from szoht.evaluation.oracle import OnError
 from szoht.run.config import RunConfig
@@ -52,7 +52,7 @@ class LeastSquaresProblem:
         """Return the problem that the arguments of `least_squares` state, or raise."""
         variables = _variables(x0, variable_options)
         criterion: Criterion | None = None
-        if k == "bic" or k == "chi2":  # noqa: PLR1714  (for the type checker)
+        if isinstance(k, str) and (k == "bic" or k == "chi2"):  # noqa: PLR1714  (for the type checker)
             criterion, k = k, MOST_CHANGES_BELIEVED
         if criterion == "chi2" and measurements.sigma is None:
             raise ParameterError(
@@ -90,7 +90,7 @@ class LeastSquaresProblem:
             n_outputs=measured.n_outputs if form is None else form.n_outputs,
             output_names=measured.names if form is None else form.names,
             loss=loss,
-            f_scale=f_scale,
+            f_scale=check_real("f_scale", f_scale, low=0, open_low=True),
             grid=self.variables.grid,
             criterion=self.criterion,
             max_queries=limits.get("max_queries"),
@@ -123,6 +123,8 @@ class LeastSquaresProblem:
 
 def _variables(x0: Start, options: VariableOptions) -> Variables:
     """Return the variables; changes from a plain array are counted from its values."""
+    if x0 is None:
+        raise ParameterTypeError("`x0` must be Variables or an array; got x0=None.")
     if not isinstance(x0, Variables):
         options = VariableOptions(**{**vars(options), "reference": x0})
     variables = options.variables(x0, method="auto")

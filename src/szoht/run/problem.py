@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from szoht.core.sparse_vector import SparseVector, as_point
+from szoht.core.validation import shown
 from szoht.core.variable_columns import Named, as_names, names_of
 from szoht.core.variables import Variables
 from szoht.errors import CapabilityError, ParameterError, ParameterTypeError
@@ -52,7 +53,8 @@ class VariableOptions:
         start = _as_start(x0)
         low, high = (None, None) if self.bounds is None else read_bounds(self.bounds)
         from_zero = self.reference is None
-        papers_units = from_zero and self.unit is None and method != "auto"
+        default = isinstance(method, str) and method == "auto"
+        papers_units = from_zero and self.unit is None and not default
         _check_pairs(low, high)
         self._check_zero(low, high)
         self._check_sizes(start.size, low)
@@ -74,14 +76,14 @@ class VariableOptions:
         for name in self._given:
             raise ParameterError(
                 f"`{name}` is part of `Variables` and must not be given beside them; got "
-                f"{name}={getattr(self, name)!r}."
+                f"{name}={shown(getattr(self, name))}."
             )
 
     def _check_sizes(self, d: int, low: Any) -> None:
         """Raise in the user's words if there are not as many entries as in ``x0``."""
         sizes = {
-            "reference": None if self.reference is None else np.size(_entries(self.reference)),
-            "bounds": None if low is None or isinstance(low, Mapping) else np.size(low),
+            "reference": None if self.reference is None else _size(self.reference),
+            "bounds": None if low is None or isinstance(low, Mapping) else _size(low),
         }
         for name, size in sizes.items():
             if size not in (None, 1, d):
@@ -159,9 +161,17 @@ def _pair(entry: Any) -> tuple[Any, Any]:
     except (TypeError, ValueError) as error:
         raise ParameterError(
             f"`bounds` must be pairs (low, high), None for no bound, or SciPy's Bounds; got "
-            f"{entry!r}."
+            f"{shown(entry)}."
         ) from error
     return low, high
+
+
+def _size(column: Any) -> int | None:
+    """Return how many entries there are, None if that cannot be told."""
+    try:
+        return int(np.size(_entries(column)))
+    except ValueError:
+        return None
 
 
 def _entries(column: Any) -> Any:

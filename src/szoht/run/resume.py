@@ -21,7 +21,7 @@ from szoht.run.least_squares_fit import with_fit
 from szoht.run.loop import drive, evaluating
 from szoht.run.mapped import map_objective
 from szoht.run.outputs import OutputForm, with_outputs
-from szoht.stopping import Rule
+from szoht.stopping import Rule, join_limits
 from szoht.store import RunSpec, StoredRun, StoreLike, open_store
 from szoht.store.fingerprint import fingerprint, load_function
 from szoht.types import Vector
@@ -105,12 +105,13 @@ def resume(
     Time counts over all calls. The store knows functions by name and code, not by what they find
     in closures and modules: if a number there changes, start a new run.
     """
-    limits = {
+    limits: dict[str, Any] = {
         "max_queries": max_queries,
         "max_iterations": max_iterations,
         "max_seconds": max_seconds,
         "target": target,
     }
+    join_limits(**limits, stop=stop, default=1)  # which refuses what is no limit
     workers_config = resolve_executor(
         workers=workers,
         executor=executor,
@@ -150,8 +151,9 @@ def _check_limits(limits: Mapping[str, float | None], stored: StoredRun) -> None
     if stored.snapshot is not None:
         counts = stored.snapshot.counts
         spent |= {"max_queries": counts["queries"], "max_iterations": counts["iteration"]}
-    for name, limit in limits.items():
-        if limit is not None and limit < spent.get(name, 0):
+    for name in spent:
+        limit = limits[name]
+        if limit is not None and limit < spent[name]:
             raise ParameterError(
                 f"`{name}` must be at least what the run has spent, {spent[name]:g}; got "
                 f"{name}={limit}. Leave it out to see the result."

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from szoht.core.objective import check_args
+
 __all__ = ["fingerprint", "import_path", "load_function", "matches", "stable_repr"]
 
 MEMORY_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -35,6 +37,7 @@ def fingerprint(function: Any, args: tuple[Any, ...] = ()) -> dict[str, str]:
     `Program`, by its ``repr``. The arguments that a `functools.partial` adds count, and so do
     ``args``, arrays among them by their contents.
     """
+    check_args(args)
     arguments: list[Any] = [args] if args else []
     while isinstance(function, partial):
         arguments.append((function.args, function.keywords))
@@ -91,7 +94,8 @@ def load_function(where: str) -> Callable[..., Any]:
 
 def _name(function: Any) -> str:
     named = function if hasattr(function, "__qualname__") else type(function)
-    return f"{named.__module__}:{named.__qualname__}"
+    module = getattr(named, "__module__", type(function).__module__)
+    return f"{module}:{named.__qualname__}"
 
 
 def _code(function: Any) -> CodeType | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Self, TypeAlias, cast
 
+from szoht.core.validation import shown
 from szoht.errors import (
     EncodingError,
     ParameterTypeError,
@@ -193,7 +194,9 @@ class Store:
     def _find(self, run: str | None) -> tuple[int, str]:
         """Return the number and the name of a run."""
         if run is not None:
-            rows = self._select(f"{SELECT_NUMBER} WHERE id = ?", run)
+            if not isinstance(run, str):
+                raise ParameterTypeError(f"`run` must be the name of a run; got {shown(run)}.")
+            rows = self._select(f"{SELECT_NUMBER} WHERE id = ?", run) if run.isascii() else []
         else:
             rows = self._select(
                 f"{SELECT_NUMBER} WHERE status IN (?, ?, ?, ?) {NEWEST_ROW}",
@@ -345,6 +348,6 @@ def open_store(store: StoreLike, *, create: bool) -> Iterator[Store]:
         yield store
         return
     if not isinstance(store, str | os.PathLike):
-        raise ParameterTypeError(f"`store` must be a path or a Store; got store={store!r}.")
+        raise ParameterTypeError(f"`store` must be a path or a Store; got {shown(store)}.")
     with Store(store, create=create) as new:
         yield new

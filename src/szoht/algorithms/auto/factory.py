@@ -1,6 +1,5 @@
 """`auto`: the solver that needs no tuning."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
@@ -136,8 +135,7 @@ def auto(
     """
     if criterion is not None:
         check_choice("criterion", criterion, LOSS_CRITERIA)
-    if effort != math.inf:
-        check_real("effort", effort, low=0, open_low=True)
+    check_real("effort", effort, low=0, open_low=True, infinite=True)
     seeded, free = isinstance(sampler, Seeds), as_always(always)
     if integer_steps is not None:
         return _auto_integer(

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from concurrent import futures
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from types import ModuleType
+from typing import cast
 
 from szoht.core.objective import Objective
-from szoht.core.validation import check_integer, check_real
+from szoht.core.validation import check_integer, check_real, shown
 from szoht.errors import ParameterError, ParameterTypeError
 from szoht.evaluation.executors.base import Executor
 from szoht.evaluation.executors.futures import Futures
@@ -64,7 +66,7 @@ def resolve_executor(
         for name, value in rules.items():
             if value is not None:
                 raise ParameterError(
-                    f"`{name}` applies to workers, and there are none; got {name}={value!r}. "
+                    f"`{name}` applies to workers, and there are none; got {name}={shown(value)}. "
                     "Pass `workers=n` or `executor=...` too."
                 )
         return None
@@ -80,8 +82,8 @@ def _executor(workers: int | None, executor: Executor | futures.Executor | None)
     if workers is not None:
         if executor is not None:
             raise ParameterError(
-                f"`workers` and `executor` exclude each other; got workers={workers!r} and "
-                f"executor={executor!r}. `workers=n` is short for `executor=Processes(n)`."
+                f"`workers` and `executor` exclude each other; got workers={shown(workers)} and "
+                f"executor={shown(executor)}. `workers=n` is short for `executor=Processes(n)`."
             )
         if check_integer("workers", workers, low=-1) == 0:
             raise ParameterError(
@@ -90,9 +92,14 @@ def _executor(workers: int | None, executor: Executor | futures.Executor | None)
         return Processes((os.cpu_count() or 1) if workers == -1 else workers)
     if isinstance(executor, futures.Executor):
         return Futures(executor)
-    if executor is None or isinstance(executor, Executor):
+    if executor is None:
+        return None
+    # classes, modules and paths have a method `open` too
+    if not isinstance(cast(object, executor), type | ModuleType | os.PathLike) and isinstance(
+        executor, Executor
+    ):
         return executor
     raise ParameterTypeError(
         "`executor` must be one of szoht.executors, such as Threads(4) or Dask(client), or a "
-        f"concurrent.futures.Executor; got executor={executor!r}."
+        f"concurrent.futures.Executor; got executor={shown(executor)}."
     )
