@@ -201,6 +201,8 @@ def answer_array(answer: object) -> np.ndarray:
 
 def describe_shape(answer: object) -> str:
     """Return the shape of ``answer`` for a message; of a tuple, how many entries it has."""
+    if answer is None:
+        return "None (is a `return` missing?)"
     if not isinstance(answer, tuple):
         return str(answer_array(answer).shape)
     what, remedy = describe_entries(answer)

@@ -41,7 +41,8 @@ class ChunkValues:
     NaN stands where the objective failed; a point with several outputs has failed if all of them
     have. A chunk with the base point of a query that asks for a gradient carries the gradient too.
     ``error`` says in words what went wrong first, and ``cause`` is the exception behind it, if the
-    objective raised one. A flat array of values is taken point by point.
+    objective raised one; ``is_number`` is False if it answered with something else than a number.
+    A flat array of values is taken point by point.
     """
 
     chunk: Chunk
@@ -49,6 +50,7 @@ class ChunkValues:
     gradient: Vector | None = None
     error: str | None = None
     cause: Exception | None = None
+    is_number: bool = True
 
     def __post_init__(self) -> None:
         if self.values.ndim == 1:

@@ -15,6 +15,7 @@ from szoht.core.validation import (
     describe_entries,
     describe_shape,
     real_array,
+    shown,
 )
 from szoht.errors import AnswerShapeError
 from szoht.evaluation.chunks import Chunk, ChunkValues, is_batchable
@@ -110,6 +111,8 @@ def as_gradient(answer: object, shape: tuple[int, ...]) -> Vector:
 def why_invalid(answer: Any) -> str | None:
     """Say why ``answer`` is not a finite real number, or None if it is one."""
     answer = as_scalar(answer)
+    if answer is None:
+        return "the function returned None (is a `return` missing?)"
     if isinstance(answer, np.ndarray):
         return f"the function returned an array of shape {answer.shape}, not a number"
     if isinstance(answer, list | tuple):
@@ -120,7 +123,9 @@ def why_invalid(answer: Any) -> str | None:
             return None if math.isfinite(answer) else f"the function returned {float(answer)}"
         except OverflowError:
             return "the function returned an integer beyond the range of floating-point numbers"
-    return f"the function returned {answer!r} of type {type(answer).__name__}, not a real number"
+    return (
+        f"the function returned {shown(answer)} of type {type(answer).__name__}, not a real number"
+    )
 
 
 def describe_exception(error: Exception) -> str:
@@ -168,6 +173,7 @@ def _point_by_point(
     points = query.each(chunk.start, chunk.stop) if points is None else points
     for i, point in enumerate(points):
         cause: Exception | None = None
+        is_number = True
         try:
             answer = value(point, sample)
             # the usual case first: this line runs once per query
@@ -175,6 +181,7 @@ def _point_by_point(
                 values[i, 0] = answer
                 continue
             values[i], reason = _checked(answer, m)
+            is_number = m is not None or isinstance(as_scalar(answer), numbers.Real | np.bool_)
         except KeyboardInterrupt as stop:
             stop.points_spent = i + 1  # type: ignore[attr-defined]
             raise
@@ -184,7 +191,13 @@ def _point_by_point(
             values[i], reason, cause = math.nan, describe_exception(error), error
         if reason is not None:
             until = Chunk(chunk.query, chunk.start, chunk.start + i + 1)
-            return ChunkValues(chunk=until, values=values[: i + 1], error=reason, cause=cause)
+            return ChunkValues(
+                chunk=until,
+                values=values[: i + 1],
+                error=reason,
+                cause=cause,
+                is_number=is_number,
+            )
     return ChunkValues(chunk=chunk, values=values)
 
 

@@ -19,6 +19,7 @@ from szoht.core.validation import check_choice, check_integer
 from szoht.errors import (
     AnswerShapeError,
     CapabilityError,
+    EvaluationError,
     ExecutorError,
     IdleWorkersWarning,
     SkippedPointWarning,
@@ -84,8 +85,8 @@ class Oracle:
         The function and its capabilities.
     on_error : {"stop", "skip", "raise"}, optional
         A point that fails ends the run, or becomes NaN, or its exception is raised. By default
-        it becomes NaN, with a warning the first time; but a bug (`BUGS`) is raised, and so is any
-        exception at the first plan's base point.
+        it becomes NaN, with a warning the first time; but a bug (`BUGS`) is raised, and so are any
+        exception and any answer that is no number at the first plan's base point.
     chunk_size : int, optional
         Points per call of a vectorized or sparse-aware function.
     scheduler : Scheduler, optional
@@ -197,6 +198,8 @@ class Oracle:
         raises = self.on_error == "raise" or (self.on_error is None and skippable)
         if raises and part.cause is not None:
             raise part.cause
+        if self.on_error is None and not part.is_number:  # at the start: no point would mend it
+            raise EvaluationError(f"At the start `x0`, {part.error}. It must return one number.")
         raise PointFailure(
             index=first_point_indices(plan)[chunk.query] + position,
             spent=spent,

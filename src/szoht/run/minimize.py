@@ -155,7 +155,8 @@ def minimize(
         When f raises or returns something else than a finite real number: end the run with a
         status and the best point so far; skip the point and count it; or raise. By default such
         points are skipped, with a warning for the first one, but an exception at ``x0`` is
-        raised, and so are NameError, ImportError, AttributeError, SyntaxError and TypeError.
+        raised, and so are NameError, ImportError, AttributeError, SyntaxError and TypeError. An
+        answer at ``x0`` that is no number (None, an array, a string) is an `EvaluationError`.
     chunk_size : int
         Points per call of a vectorized function; by default as many as fit 4 MB.
     workers : int

@@ -156,10 +156,16 @@ def _named(answer: Any) -> dict[str, Any] | None:
 
 def _row(answer: Any) -> Vector:
     """Return an answer of shape (m,), or a single number, as floats; None becomes NaN."""
+    if answer is None:
+        raise EvaluationError(
+            "`fun` returned None (is a `return` missing?), not an array of outputs"
+        )
     if isinstance(answer, list | tuple):
         answer = [np.nan if entry is None else entry for entry in answer]
     try:
         row = np.atleast_1d(real_array(answer))
+        if np.asarray(answer).dtype.kind in "US":
+            raise TypeError("it returned text")  # noqa: TRY301  (which NumPy would read)
     except (TypeError, ValueError) as error:
         raise EvaluationError(f"`fun` must return an array of real numbers: {error}") from error
     if row.ndim != 1 or row.size == 0:
