@@ -237,31 +237,94 @@ GAPS = "date,A,B,C\n2024-01-04,4,5,7\n2024-01-03,,4,6\n2024-01-02,3,3.5,5\n2024-
 
 
 @pytest.mark.parametrize(
-    ("missing", "same"),
+    ("missing", "same", "told"),
     [
-        ("drop-assets", "date,B\n1,3\n2,3.5\n3,4\n4,5\n"),
-        ("drop-days", None),
-        ("forward-fill", "date,A,B\n1,2,3\n2,3,3.5\n3,3,4\n4,4,5\n"),
+        (
+            "drop-assets",
+            "date,B\n1,3\n2,3.5\n3,4\n4,5\n",
+            "assets that lack a number are left out, 2 of 3: A, C.",
+        ),
+        ("drop-days", None, "rows that lack a number are left out, 2 of 4."),
+        (
+            "forward-fill",
+            "date,A,B\n1,2,3\n2,3,3.5\n3,3,4\n4,4,5\n",
+            "assets that have no first price are left out, 1 of 3: C.",
+        ),
     ],
 )
-def test_missing_values_need_a_choice(tmp_path, missing, same):
+def test_missing_values_need_a_choice(tmp_path, missing, same, told):
     file = tmp_path / "gaps.csv"
     file.write_text(GAPS)
     if same is None:
         with (
             pytest.warns(DataWarning, match="newest first"),
+            pytest.warns(DataWarning, match=told),
             pytest.raises(DataError, match="at least 3 rows"),
         ):
             read_prices(file, missing=missing)
         return
     plain = tmp_path / "plain.csv"
     plain.write_text(same)
-    with pytest.warns(DataWarning, match="newest first"):
+    with (
+        pytest.warns(DataWarning, match="newest first"),
+        pytest.warns(DataWarning, match=told),
+    ):
         found = read_prices(file, missing=missing)
     assert found.names == read_prices(plain).names
     assert np.array_equal(found.returns, read_prices(plain).returns)
-    done = run(file, "-k", 1, "--json", "--no-frontier", "--budget", 90, "--missing", missing)
+    left_out = tuple(name for name in "ABC" if name not in found.names)
+    assert found.dropped == left_out
+    solve = (file, "-k", 1, "--no-frontier", "--budget", 90, "--missing", missing)
+    done = run(*solve, "--json")
     assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["dropped"] == list(left_out)
+    assert told in done.stderr
+    done = run(*solve, "--out", tmp_path)
+    assert f"left out, for lack of numbers: {', '.join(left_out)}" in done.stdout
+
+
+def test_nothing_is_said_where_nothing_is_left_out(tmp_path):
+    file = tmp_path / "whole.csv"
+    file.write_text("date,A,B\n1,2,3\n2,3,3.5\n3,3,4\n4,4,5\n")
+    for missing in ("drop-assets", "drop-days", "forward-fill"):
+        assert read_prices(file, missing=missing).dropped == ()
+
+
+@pytest.mark.parametrize(
+    ("first", "step", "number", "source"),
+    [
+        ("2024-01-01", 1, 365, "daily dates, weekends among them"),
+        ("2024-01-05", 7, 52, "weekly dates"),
+        ("2024-01-31", 14, 365.25 / 14, "14 days between dates"),
+    ],
+)
+def test_dates_say_how_many_periods_a_year_has(tmp_path, first, step, number, source):
+    table = 100 * np.cumprod(1 + returns(), axis=0)
+    days = np.datetime64(first) + step * np.arange(len(table))
+    lines = [
+        ",".join([str(day), *map(repr, row)]) for day, row in zip(days, table.tolist(), strict=True)
+    ]
+    file = tmp_path / "dated.csv"
+    file.write_text("\n".join([",".join(["date", *NAMES]), *lines]))
+    solve = (file, "-k", 2, "--no-frontier", "--budget", 90)
+    report = json.loads(run(*solve, "--json").stdout)
+    assert report["periods_per_year"] == number
+    assert report["periods_from"] == source
+    assert report["risk"] == pytest.approx(report["risk_per_period"] * np.sqrt(number))
+    assert report["return"] == pytest.approx(report["return_per_period"] * number)
+    shown = " ".join(run(*solve, "--out", tmp_path).output.split())
+    assert f"{number:g} periods per year ({source})" in shown
+    stated = json.loads(run(*solve, "--json", "--periods", 12).stdout)
+    assert (stated["periods_per_year"], stated["periods_from"]) == (12, "--periods")
+
+
+def test_without_dates_it_says_what_is_assumed(prices):
+    solve = (prices, "-k", 2, "--no-frontier", "--budget", 90)
+    report = json.loads(run(*solve, "--json").stdout)
+    assert report["periods_per_year"] == 252
+    assert report["periods_from"] == "assumed; --periods says otherwise"
+    weekly = json.loads(run("port1", "-k", 2, "--no-frontier", "--budget", 90, "--json").stdout)
+    assert (weekly["periods_per_year"], weekly["periods_from"]) == (52, "weekly prices")
 
 
 def test_returns_are_not_carried_forward(tmp_path):
@@ -269,7 +332,8 @@ def test_returns_are_not_carried_forward(tmp_path):
     file.write_text("date,A,B\n1,0.1,0.2\n2,,0.1\n3,0.1,0.3\n4,0.2,0.1\n")
     with pytest.raises(ParameterError, match="drop-assets"):
         read_returns(file, missing="forward-fill")
-    assert len(read_returns(file, missing="drop-days").returns) == 3
+    with pytest.warns(DataWarning, match="rows that lack a number are left out, 1 of 4"):
+        assert len(read_returns(file, missing="drop-days").returns) == 3
     file.write_text("date,A,B\n1,0.1,\n2,,0.1\n3,0.1,0.3\n4,0.2,0.1\n")
     with pytest.raises(DataError, match="no asset is left"):
         read_returns(file, missing="drop-assets")

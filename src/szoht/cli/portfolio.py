@@ -24,11 +24,12 @@ from szoht.applications.portfolio.frontier import (
 )
 from szoht.cli import options
 from szoht.core.csv_text import write_csv
-from szoht.core.validation import check_integer
-from szoht.errors import DataWarning, ParameterError
+from szoht.core.validation import check_integer, check_real
+from szoht.errors import DataWarning
 from szoht.problems import load_market, read_market, read_prices, read_returns
 from szoht.problems.assets import Assets
 from szoht.problems.orlib import NAMES
+from szoht.problems.periods import TRADING_DAYS, PeriodsPerYear
 from szoht.reporting.figures import save_figure
 from szoht.reporting.portfolio_figures import frontier_figure
 from szoht.reporting.text import printable
@@ -85,9 +86,13 @@ def portfolio(
         float, typer.Option("--shrinkage", help="Weight of the identity in the covariance.")
     ] = 0.0,
     periods: Annotated[
-        float,
-        typer.Option("--periods", help="Periods per year: 252 for daily data, 52 for weekly."),
-    ] = 252.0,
+        float | None,
+        typer.Option(
+            "--periods",
+            help="Periods per year; by default what the dates say: 252 for daily ones, 52 for "
+            "weekly, 12 for monthly. Without dates, 252.",
+        ),
+    ] = None,
     missing: Annotated[
         MissingChoice | None,
         typer.Option(
@@ -118,12 +123,12 @@ def portfolio(
 ) -> None:
     """Find the best portfolio of at most k assets; print weights, risk and return; plot frontiers.
 
-    Per year, risk is multiplied by the square root of --periods and the mean return by --periods;
+    Per year, risk is multiplied by the square root of the periods and the mean return by them;
     the Sharpe ratio is return divided by volatility, with a risk-free rate of 0.
     """
     with options.cli_errors():
-        if not periods > 0:
-            raise ParameterError(f"`periods` must be a number > 0; got periods={periods}.")
+        if periods is not None:
+            check_real("periods", periods, low=0, open_low=True)
         if not as_json:
             for name in OUTPUT_FILES[: 1 + frontier]:
                 options.check_output("out", out / name, make_folder=True)
@@ -144,13 +149,16 @@ def portfolio(
             runs = solver.starts * len(_sizes(solver, k, frontier)) + FRONTIER_POINTS * frontier
             check_integer("budget", budget, low=runs)
             solver = replace(solver, budget=budget // runs)
-        report = _report(_solve(solver, k, frontier=frontier), k, periods, objective.value)
+        year = _periods(solver.assets, periods)
+        report = _report(_solve(solver, k, frontier=frontier), k, year, objective.value)
         if as_json:
             typer.echo(json.dumps(report, indent=2))
             return
         console = Console()
         console.print(_weights_table(report))
-        console.print(_summary_table(report, periods))
+        console.print(_summary_table(report))
+        if report["dropped"]:
+            options.echo(f"left out, for lack of numbers: {', '.join(report['dropped'])}")
         typer.echo(
             f"{report['queries']:,} queries for this portfolio, {report['total_queries']:,} in all"
         )
@@ -171,6 +179,13 @@ def _assets(source: str, missing: MissingChoice | None, *, returns: bool) -> Ass
     for warning in caught:
         options.echo(str(warning.message), err=True)
     return assets
+
+
+def _periods(assets: Assets, given: float | None) -> PeriodsPerYear:
+    """Return how many periods a year has: as stated, as the dates say, or as is usual."""
+    if given is not None:
+        return PeriodsPerYear(given, "--periods")
+    return assets.periods or PeriodsPerYear(TRADING_DAYS, "assumed; --periods says otherwise")
 
 
 class _Solutions(NamedTuple):
@@ -207,9 +222,9 @@ def _available(solver: PortfolioSolver) -> int:
     return len(solver.assets.names) - (solver.options["benchmark"] is not None)
 
 
-def _report(curves: _Solutions, k: int, periods: float, objective: str) -> dict[str, Any]:
+def _report(curves: _Solutions, k: int, year: PeriodsPerYear, objective: str) -> dict[str, Any]:
     """Return the annualized results that are printed, written and plotted."""
-    selected = curves.selected
+    selected, periods = curves.selected, year.number
     solved = [selected, *(found for size, found in curves.sizes if size != k), *curves.returns]
     names = selected.problem.assets.names
     held = sorted(np.flatnonzero(selected.weights), key=lambda i: -abs(selected.weights[i]))
@@ -226,6 +241,9 @@ def _report(curves: _Solutions, k: int, periods: float, objective: str) -> dict[
         "return_per_period": selected.expected_return,
         "value": selected.value,
         "gross": float(np.abs(selected.weights).sum()),
+        "periods_per_year": periods,
+        "periods_from": year.source,
+        "dropped": list(selected.problem.assets.dropped),
         "queries": selected.queries,
         "total_queries": sum(found.queries for found in solved),
         "risk_against_k": [
@@ -251,8 +269,9 @@ def _weights_table(report: dict[str, Any]) -> Table:
     return table
 
 
-def _summary_table(report: dict[str, Any], periods: float) -> Table:
-    table = Table(title=f"Annualized with {periods:g} periods per year")
+def _summary_table(report: dict[str, Any]) -> Table:
+    periods, source = report["periods_per_year"], report["periods_from"]
+    table = Table(title=f"Annualized with {periods:g} periods per year ({source})")
     table.add_column("")
     table.add_column("per year", justify="right")
     table.add_column("per period", justify="right")

@@ -7,6 +7,7 @@ import numpy as np
 
 from szoht.core.validation import check_real, frozen, real_array
 from szoht.errors import DataError
+from szoht.problems.periods import PeriodsPerYear
 from szoht.types import Vector
 
 __all__ = ["Assets", "from_returns", "shrink_covariance"]
@@ -26,12 +27,18 @@ class Assets:
         Covariance of the returns, positive semidefinite.
     returns : array of shape (T, d), optional
         The returns; moments alone have none.
+    dropped : tuple of str
+        Assets that were left out of a file, for lack of numbers.
+    periods : PeriodsPerYear, optional
+        How many periods a year has, if that is known, and from what.
     """
 
     names: tuple[str, ...]
     mean: Vector
     covariance: Vector
     returns: Vector | None = None
+    dropped: tuple[str, ...] = ()
+    periods: PeriodsPerYear | None = None
 
     @property
     def deviation(self) -> Vector:

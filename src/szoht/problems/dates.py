@@ -1,16 +1,17 @@
-"""Chronological order of the rows of a table, from the dates in its first column."""
+"""Order and periods of the rows of a table, from the dates in its first column."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from szoht.errors import DataError
+from szoht.problems.periods import PeriodsPerYear, periods_per_year
 from szoht.types import Indices
 
-__all__ = ["chronological_order"]
+__all__ = ["RowDates", "read_dates"]
 
 DATE_FORMATS = (
     "%Y/%m/%d",
@@ -37,10 +38,18 @@ Parser = Callable[[str], Any]
 """From a label to a comparable value; raises ValueError."""
 
 
-def chronological_order(labels: Sequence[str], row_names: Sequence[str]) -> Indices:
-    """Return the indices of the rows, oldest first.
+class RowDates(NamedTuple):
+    """The indices of the rows, oldest first, and how many periods their dates say a year has."""
 
-    If no label is a date or a number, the rows keep their order.
+    order: Indices
+    periods: PeriodsPerYear | None
+
+
+def read_dates(labels: Sequence[str], row_names: Sequence[str]) -> RowDates:
+    """Return what the first column says about the rows.
+
+    If no label is a date or a number, the rows keep their order. Periods are unknown where dates
+    may be read as day/month and as month/day, and it matters for their distance.
 
     Parameters
     ----------
@@ -57,7 +66,7 @@ def chronological_order(labels: Sequence[str], row_names: Sequence[str]) -> Indi
 
     Examples
     --------
-    >>> chronological_order(["31.01.2024", "28.02.2024", "15.02.2024"], ["row 1", "row 2", "row 3"])
+    >>> read_dates(["31.01.2024", "28.02.2024", "15.02.2024"], ["row 1", "row 2", "row 3"]).order
     array([0, 2, 1])
     """
     read = [_read(labels, parse) for parse in _parsers()]
@@ -68,7 +77,7 @@ def chronological_order(labels: Sequence[str], row_names: Sequence[str]) -> Indi
             raise DataError(
                 f"{row_names[n_parsed]}: {labels[n_parsed]!r} is not a date like {like}."
             )
-        return np.arange(len(labels))
+        return RowDates(np.arange(len(labels)), None)
     dates = [found for found in read if len(found) == len(labels)]
     order, *others = (np.argsort(_ranks(found), kind="stable") for found in dates)
     _check_unique(dates[0], labels, row_names)
@@ -78,7 +87,8 @@ def chronological_order(labels: Sequence[str], row_names: Sequence[str]) -> Indi
             "month/day, and the order of the rows depends on it. Write year-month-day, such as "
             "2024-01-31."
         )
-    return order
+    readings = {periods_per_year([found[i] for i in order]) for found in dates}
+    return RowDates(order, readings.pop() if len(readings) == 1 else None)
 
 
 def _parsers() -> list[Parser]:

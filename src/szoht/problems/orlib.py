@@ -7,6 +7,7 @@ printed digit: nothing is downloaded, and the numbers are those of the files to 
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from szoht.core.validation import check_choice, frozen
 from szoht.errors import DataError
 from szoht.problems.assets import Assets
 from szoht.problems.data import DataFile, find_local, register
+from szoht.problems.periods import PeriodsPerYear
 from szoht.types import Vector
 
 __all__ = ["CITATION", "NAMES", "load_frontier", "load_market", "read_market"]
@@ -28,6 +30,8 @@ CITATION = (
 
 NAMES = ("port1", "port2", "port3", "port4", "port5")
 """Hang Seng, DAX 100, FTSE 100, S&P 100 and Nikkei 225; weekly, March 1992 to September 1997."""
+
+WEEKLY = PeriodsPerYear(52.0, "weekly prices")
 
 _BASE_URL = "http://people.brunel.ac.uk/~mastjjb/jeb/orlib/files/"
 
@@ -69,14 +73,14 @@ def load_market(name: str, path: str | os.PathLike[str] | None = None) -> Assets
     check_choice("name", name, NAMES)
     file = find_local(f"orlib/{name}.txt", path)
     if file is not None:
-        return read_market(file)
+        return replace(read_market(file), periods=WEEKLY)
     mean, deviation, pairs = (
         _bundled(name, what) / 10**DECIMALS for what in ("mean", "deviation", "correlation")
     )
     correlation = np.eye(len(mean))
     above = np.triu_indices(len(mean), 1)
     correlation[above] = correlation.T[above] = pairs
-    return _assets(mean, deviation, correlation)
+    return replace(_assets(mean, deviation, correlation), periods=WEEKLY)
 
 
 def load_frontier(name: str, path: str | os.PathLike[str] | None = None) -> Vector:
