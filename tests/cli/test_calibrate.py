@@ -325,7 +325,9 @@ def test_bad_measurements(folder, data, message):
     [
         (("--observed", "nosuch.csv"), "nosuch.csv: No such file or directory."),
         (("--observed", "data.csv", "--sigma", "0.1"), "`sigma` is a column of data.csv already"),
-        (("--sigma", "-1"), "`sigma` must be finite and > 0"),
+        ((), "`observed` must be given: the file of measurements"),
+        (("--sigma", "1"), "`observed` must be given: the file of measurements"),
+        (("--observed", "plain.csv", "--sigma", "-1"), "`sigma` must be finite and > 0"),
         (("--observed", "data.csv", "--loss", "square"), "`loss` must be one of 'linear'"),
         (("--observed", "data.csv", "-k", "few"), "`k` must be"),
         (("--observed", "data.csv", "--figure", "fit.pdf"), "must end in .png or .svg"),
@@ -334,6 +336,7 @@ def test_bad_measurements(folder, data, message):
     ],
 )
 def test_bad_options(folder, arguments, message):
+    (folder / "plain.csv").write_text("1\n2\n")
     outcome = run(*CALIBRATE, *KNOBS, *arguments)
     assert outcome.exit_code == 2
     assert message in words(outcome)

@@ -171,6 +171,16 @@ def test_messages_name_options(szoht):
     assert "--seconds must be" in szoht(*solve, "--seconds", -1).output
 
 
+@pytest.mark.parametrize("what", [("--command", "echo 1"), ("simulator_for_cli:fun",)])
+@pytest.mark.parametrize("workers", [0, -3])
+def test_workers_are_named_as_they_are_stated(szoht, what, workers):
+    run = szoht(*what, "--dim", 3, "-k", 1, "--budget", 2, "--quiet", "--workers", workers)
+    assert run.exit_code == 2
+    told = " ".join(run.output.replace("│", " ").split())
+    assert "`workers` must be an integer >= 1, or -1 for one per processor" in told
+    assert f"got workers={workers}." in told
+
+
 def test_a_failing_program_is_no_usage_error(szoht):
     run = szoht("--command", "false", "--dim", 30, "-k", 2, "--budget", 9, "--quiet")
     assert run.exit_code == 1

@@ -75,3 +75,20 @@ def test_the_index_of_a_frame_is_the_names():
 def test_tables_that_are_refused(tmp_path, text, message):
     with pytest.raises(ParameterError, match=message):
         Variables.from_csv(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("cell", "flag"),
+    [
+        *((cell, True) for cell in ("yes", "Y", "y", "T", "true", "x", "X", "on", "1", "1.0")),
+        *((cell, False) for cell in ("no", "N", "f", "False", "off", "0", "")),
+    ],
+)
+def test_flags_as_people_write_them(tmp_path, cell, flag):
+    v = Variables.from_csv(write(tmp_path, f"nominal,integer\n3,{cell}\n4,no\n"))
+    assert v.integer.tolist() == [flag, False]
+
+
+def test_letters_are_no_numbers(tmp_path):
+    with pytest.raises(ParameterError, match="`nominal` must be a number; got 'y'"):
+        Variables.from_csv(write(tmp_path, "nominal\ny\n"))

@@ -244,3 +244,10 @@ def test_nominal_values_that_are_no_vector(nominal):
 def test_repr_is_short():
     text = repr(Variables(np.ones(500), integer=[True] * 10 + [False] * 490, low=0))
     assert text == "<Variables: 500 variables, 10 integer>"
+
+
+@pytest.mark.parametrize("none", [[], (), {}, np.zeros(0), None, False])
+def test_an_empty_list_of_flags_means_none(none):
+    v = Variables({"a": 1.0, "b": 2.0}, log=none, integer=none)
+    assert not v.log.any()
+    assert not v.integer.any()

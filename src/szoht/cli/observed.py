@@ -51,7 +51,12 @@ class ObservedNumbers(NamedTuple):
     @classmethod
     def parse(cls, observed: Path | None, sigma: str | None) -> "ObservedNumbers":
         """Return what the options say, or raise."""
-        values, deviations = (None, None) if observed is None else _columns(observed)
+        if observed is None:
+            raise ParameterError(
+                "`observed` must be given: the file of measurements that outputs are compared with "
+                "(--observed). Where the function returns residuals, a file of zeros."
+            )
+        values, deviations = _columns(observed)
         if sigma is None:
             return cls(values, deviations)
         if deviations is not None:

@@ -19,6 +19,7 @@ from szoht.core.json_text import read_json
 from szoht.core.npy_files import read_npy
 from szoht.core.validation import check_integer
 from szoht.errors import ParameterError, ProgramError, SzohtError
+from szoht.evaluation.executors.config import count_workers
 from szoht.evaluation.programs import Program
 from szoht.executors import Threads
 from szoht.reporting.text import printable
@@ -134,7 +135,10 @@ OnErrorChoice: TypeAlias = Annotated[
     ),
 ]
 Workers: TypeAlias = Annotated[
-    int | None, typer.Option("--workers", help="Number of points to evaluate in parallel.")
+    int | None,
+    typer.Option(
+        "--workers", help="Number of points to evaluate in parallel; -1 for one per processor."
+    ),
 ]
 PlanWidth: TypeAlias = Annotated[
     int,
@@ -281,7 +285,8 @@ def parse_options(texts: list[str] | None) -> dict[str, Any]:
 def executor_kwargs(fun: object, workers: int | None, retries: int | None) -> dict[str, Any]:
     """Return keyword arguments of `minimize`: threads for programs, processes for a function."""
     if isinstance(fun, Program):
-        return {"executor": Threads(workers or 1), "retries": retries}
+        threads = 1 if workers is None else count_workers(workers)
+        return {"executor": Threads(threads), "retries": retries}
     return {"workers": workers, "retries": retries}
 
 

@@ -15,6 +15,9 @@ __all__ = ["read_csv", "read_frame"]
 
 SWITCHES = {"on": 1.0, "off": 0.0, "true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 
+FLAGS = SWITCHES | {"y": 1.0, "n": 0.0, "t": 1.0, "f": 0.0, "x": 1.0}
+"""As people tick boxes."""
+
 CATEGORIES = (
     "Categories without an order are no numbers: make one on/off variable for each, or run once "
     "for each."
@@ -117,7 +120,7 @@ def _number(cell: Any) -> float:
 
 
 def _flag(cell: Any) -> bool:
-    number = _number(cell)
+    number = FLAGS[cell.lower()] if isinstance(cell, str) and cell.lower() in FLAGS else float(cell)
     if number not in (0.0, 1.0):
         raise ValueError(cell)
     return bool(number)

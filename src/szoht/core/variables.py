@@ -126,7 +126,7 @@ class Variables:
 
         Columns: name, nominal, low, high, unit, log, integer, values, start, in any order; only
         nominal is required, and an empty cell means the default. Values are separated by spaces
-        or ``|``; flags read yes or no, true or false, on or off, 1 or 0.
+        or ``|``; flags read yes or no, true or false, on or off, y or n, x, 1 or 0.
         """
         if not isinstance(path, str | os.PathLike):
             raise ParameterTypeError(f"`path` must be that of a CSV file; got {shown(path)}.")

@@ -5,7 +5,6 @@ import json
 import math
 import os
 import select
-import shlex
 import shutil
 import signal
 import time
@@ -17,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from szoht.core.npy_files import read_npy
-from szoht.core.validation import check_choice, check_flag, check_real, shown
-from szoht.errors import ParameterError, ParameterTypeError, ProgramError
+from szoht.core.validation import check_choice, check_flag, check_real
+from szoht.errors import ParameterError, ProgramError
 from szoht.evaluation.output_files import OutputFormat, Outputs, parse_answer, read_outputs
+from szoht.evaluation.program_command import as_command, substituted
 from szoht.evaluation.program_folders import PID_FILE, TaskCancelled, is_cancelled, program_folder
 from szoht.types import Sample, Vector
 
@@ -101,7 +101,7 @@ class Program:
     returns: Returns = field(default="value", repr=False)  # 0.1 knew programs by their repr
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "command", _arguments(self.command))
+        object.__setattr__(self, "command", as_command(self.command))
         check_choice("input", self.input, get_args(Format))
         check_choice("output", self.output, get_args(OutputFormat))
         check_choice("returns", self.returns, get_args(Returns))
@@ -143,7 +143,7 @@ class Program:
         import subprocess  # noqa: PLC0415  (slow to import)
 
         paths = {"{input}": str(source), "{output}": str(answer)}
-        arguments = [_substituted(argument, paths) for argument in self.command]
+        arguments = [substituted(argument, paths) for argument in self.command]
         if shutil.which(arguments[0]) is None:
             reason = f"the program {arguments[0]} cannot be started: there is no such program"
             raise ProgramError(reason, "")
@@ -208,25 +208,6 @@ def as_json_point(x: Vector | dict[str, float], sample: Sample, *, sparse: bool)
         support = np.flatnonzero(x)
         point = {"dim": x.size, "indices": support.tolist(), "values": x[support].tolist()}
     return point if sample is None else point | {"sample": sample.tolist()}
-
-
-def _arguments(command: object) -> tuple[str, ...]:
-    if isinstance(command, str):
-        try:
-            command = shlex.split(command)
-        except ValueError as error:
-            raise ParameterError(f"`command` cannot be split: {error}; got {command!r}.") from error
-    if not isinstance(command, Sequence) or not all(isinstance(part, str) for part in command):
-        raise ParameterTypeError(f"`command` must be a string or several; got {shown(command)}.")
-    if not command:
-        raise ParameterError(f"`command` must name a program; got {command!r}.")
-    return tuple(command)
-
-
-def _substituted(argument: str, paths: dict[str, str]) -> str:
-    for placeholder, path in paths.items():
-        argument = argument.replace(placeholder, path)
-    return argument
 
 
 def _wait(process: "subprocess.Popen[bytes]", timeout: float | None) -> int:

@@ -16,7 +16,7 @@ from szoht.evaluation.executors.futures import Futures
 from szoht.evaluation.executors.processes import Processes
 from szoht.evaluation.executors.scheduler import Scheduler
 
-__all__ = ["ExecutorConfig", "resolve_executor"]
+__all__ = ["ExecutorConfig", "count_workers", "resolve_executor"]
 
 DEFAULT_RETRIES = 2
 """How often a chunk is retried unless ``retries`` says otherwise."""
@@ -78,6 +78,20 @@ def resolve_executor(
     )
 
 
+def count_workers(workers: object) -> int:
+    """Return how many workers are meant: -1 stands for one per processor."""
+    try:
+        number = check_integer("workers", workers, low=-1)
+    except ParameterError:
+        number = 0
+    if number == 0:
+        raise ParameterError(
+            "`workers` must be an integer >= 1, or -1 for one per processor; got "
+            f"workers={shown(workers)}."
+        )
+    return (os.cpu_count() or 1) if number == -1 else number
+
+
 def _executor(workers: int | None, executor: Executor | futures.Executor | None) -> Executor | None:
     if workers is not None:
         if executor is not None:
@@ -85,11 +99,7 @@ def _executor(workers: int | None, executor: Executor | futures.Executor | None)
                 f"`workers` and `executor` exclude each other; got workers={shown(workers)} and "
                 f"executor={shown(executor)}. `workers=n` is short for `executor=Processes(n)`."
             )
-        if check_integer("workers", workers, low=-1) == 0:
-            raise ParameterError(
-                "`workers` must be an integer >= 1, or -1 for one per processor; got workers=0."
-            )
-        return Processes((os.cpu_count() or 1) if workers == -1 else workers)
+        return Processes(count_workers(workers))
     if isinstance(executor, futures.Executor):
         return Futures(executor)
     if executor is None:
