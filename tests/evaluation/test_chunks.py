@@ -78,7 +78,7 @@ def test_a_plain_function_is_recorded_point_by_point_before_the_next_call():
 
     plan = difference_plan()
     oracle = Oracle(objective=Objective(value=watched), on_error="stop")
-    oracle(plan, on_chunk=lambda answer: events.append("recorded"))
+    oracle(plan, on_chunk=lambda answer: events.append("recorded"), one_by_one=True)
     assert events == ["call", "recorded"] * plan.n_points
 
 
@@ -87,7 +87,9 @@ def test_known_chunks_are_not_evaluated_again(objective):
     plan = PLANS["mixed"]
     oracle = Oracle(objective=objective, chunk_size=2)
     record, rest = {}, {}
-    complete = oracle(plan, on_chunk=lambda answer: record.setdefault(answer.chunk, answer))
+    complete = oracle(
+        plan, on_chunk=lambda answer: record.setdefault(answer.chunk, answer), one_by_one=True
+    )
     assert set(record) == set(split(plan, objective, 2))
     known = {chunk: record[chunk] for chunk in split(plan, objective, 2)[::2]}
     again = oracle(plan, known=known, on_chunk=lambda a: rest.setdefault(a.chunk, a))
@@ -123,7 +125,7 @@ def failing_at(number):
 def test_a_skipped_point_is_recorded_with_its_reason():
     record = []
     plan = difference_plan()
-    Oracle(objective=failing_at(3), on_error="skip")(plan, on_chunk=record.append)
+    Oracle(objective=failing_at(3), on_error="skip")(plan, on_chunk=record.append, one_by_one=True)
     assert len(record) == plan.n_points
     assert np.isnan(record[2].values).all()
     assert record[2].error == "the function raised OSError('disk full')"
@@ -144,7 +146,9 @@ def test_a_failure_counts_what_was_spent_and_shows_the_point(on_chunk):
 def test_what_was_known_counts_as_spent():
     plan = difference_plan()
     record = {}
-    Oracle(objective=OBJECTIVES["plain"])(plan, on_chunk=lambda a: record.setdefault(a.chunk, a))
+    Oracle(objective=OBJECTIVES["plain"])(
+        plan, on_chunk=lambda a: record.setdefault(a.chunk, a), one_by_one=True
+    )
     known = {chunk: record[chunk] for chunk in list(record)[:5]}
     with pytest.raises(PointFailure) as caught:
         Oracle(objective=failing_at(2), on_error="stop")(plan, known=known)

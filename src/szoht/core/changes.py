@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple, Self, TypeAlias, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 
@@ -11,18 +11,9 @@ from szoht.core.extras import import_pandas
 from szoht.core.variables import Variables
 from szoht.types import Vector
 
-__all__ = ["Change", "Changes", "Effect", "EffectSource", "describe_changes"]
-
-EffectSource: TypeAlias = Literal["measured", "estimated", "unknown"]
+__all__ = ["Change", "Changes", "describe_changes"]
 
 SHOWN_CHANGES = 10
-
-
-class Effect(NamedTuple):
-    """By how much f changes if one variable is put back, and how that is known."""
-
-    value: float
-    source: EffectSource
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +21,8 @@ class Change:
     """One changed variable.
 
     ``bound`` is "low" or "high" if the new value is at a bound, else "". ``effect`` is f with this
-    variable put back to its nominal value, all others kept, minus f at the solution:
-    ``effect_source`` tells whether it was measured, estimated from other evaluations, or is unknown
-    (NaN).
+    variable put back to its nominal value, all others kept, minus f at the solution; NaN if that
+    was not measured.
     """
 
     index: int
@@ -41,7 +31,6 @@ class Change:
     value: float
     bound: Literal["", "low", "high"] = ""
     effect: float = math.nan
-    effect_source: EffectSource = "unknown"
 
 
 @dataclass(frozen=True)
@@ -54,12 +43,11 @@ class Changes(Sequence[Change]):
     records: tuple[Change, ...] = ()
 
     @classmethod
-    def of(cls, x: Vector, variables: Variables | None, effects: Mapping[int, Effect]) -> Self:
+    def of(cls, x: Vector, variables: Variables | None, effects: Mapping[int, float]) -> Self:
         """Return the changes from the nominal values, which are zero without variables."""
         changed = np.flatnonzero(x) if variables is None else variables.changed(x)
         records = [_change(int(i), x, variables, effects) for i in changed]
-        order = {"measured": 0, "estimated": 0, "unknown": 1}
-        records.sort(key=lambda one: (order[one.effect_source], -abs(one.effect), one.index))
+        records.sort(key=lambda one: (math.isnan(one.effect), -abs(one.effect), one.index))
         return cls(tuple(records))
 
     @overload
@@ -115,10 +103,8 @@ def describe_changes(x: Vector, variables: Variables) -> str:
     return f"{changed.size} of {variables.d} variables changed{listed}"
 
 
-def _change(
-    i: int, x: Vector, variables: Variables | None, effects: Mapping[int, Effect]
-) -> Change:
-    effect = effects.get(i, Effect(math.nan, "unknown"))
+def _change(i: int, x: Vector, variables: Variables | None, effects: Mapping[int, float]) -> Change:
+    effect = effects.get(i, math.nan)
     value = float(x[i])
     if variables is None:
         return Change(
@@ -126,8 +112,7 @@ def _change(
             name=f"x[{i}]",
             nominal=0.0,
             value=value,
-            effect=effect.value,
-            effect_source=effect.source,
+            effect=effect,
         )
     at_low, at_high = value == variables.low[i], value == variables.high[i]
     return Change(
@@ -136,12 +121,9 @@ def _change(
         nominal=float(variables.nominal[i]),
         value=value,
         bound="low" if at_low else "high" if at_high else "",
-        effect=effect.value,
-        effect_source=effect.source,
+        effect=effect,
     )
 
 
 def _effect(change: Change) -> str:
-    if change.effect_source == "unknown":
-        return "unknown"
-    return f"{change.effect:+.4g} ({change.effect_source})"
+    return "not measured" if math.isnan(change.effect) else f"{change.effect:+.4g}"

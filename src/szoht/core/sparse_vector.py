@@ -16,7 +16,7 @@ from szoht.types import Indices, Vector
 if TYPE_CHECKING:
     from scipy.sparse import coo_array
 
-__all__ = ["ImplicitVector", "SparseVector", "as_point"]
+__all__ = ["ImplicitVector", "SparseVector", "as_point", "changes_from", "with_changes"]
 
 SHOWN_ENTRIES = 10
 
@@ -211,6 +211,26 @@ def as_point(name: str, value: object) -> Vector:
         entry = f"{name}[{value.indices[i]}]={value.values[i]}"
         raise ParameterError(f"`{name}` must be finite; got {entry}.")
     return cast(Vector, value)
+
+
+def changes_from(start: Vector, x: Vector) -> tuple[Indices, Vector]:
+    """Return where a point differs from another one, and its entries there."""
+    if isinstance(cast(object, x), SparseVector):
+        one, other = cast(SparseVector, x), cast(SparseVector, start)
+        indices = np.union1d(one.indices, other.indices)
+        return indices, one.at(indices)
+    indices = np.flatnonzero(x != start)
+    return indices, x[indices]
+
+
+def with_changes(start: Vector, indices: Indices | None, entries: Vector) -> Vector:
+    """Return a copy of a point with other entries at some coordinates; None means at all."""
+    if isinstance(cast(object, start), SparseVector):
+        where = np.arange(start.size) if indices is None else indices
+        return cast(Vector, SparseVector(start.size, where, entries))
+    x = np.array(start)
+    x[slice(None) if indices is None else indices] = entries
+    return frozen(x)
 
 
 def _from_scipy(name: str, matrix: Any) -> SparseVector:

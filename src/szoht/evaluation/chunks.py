@@ -1,8 +1,10 @@
 """Plans in chunks, which are evaluated anywhere, in any order, and stored one by one."""
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Protocol
 
 import numpy as np
 
@@ -10,7 +12,15 @@ from szoht.core.objective import Objective
 from szoht.core.query import Answer, Plan, Query
 from szoht.types import Mask, Vector
 
-__all__ = ["Chunk", "ChunkValues", "first_point_indices", "is_batchable", "merge", "split"]
+__all__ = [
+    "Chunk",
+    "ChunkValues",
+    "chunk_of_point",
+    "first_point_indices",
+    "is_batchable",
+    "merge",
+    "split",
+]
 
 CHUNK_VALUES = 2**19
 """Coordinates per call of a vectorized function unless ``chunk_size`` is given: 4 MB."""
@@ -99,12 +109,36 @@ def is_batchable(plan: Plan, objective: Objective) -> bool:
     )
 
 
-def first_point_indices(plan: Plan) -> list[int]:
+def first_point_indices(plan: "SizedPlan") -> list[int]:
     """Return the index in the plan of each query's first point."""
     return list(accumulate((query.n_points for query in plan.queries[:-1]), initial=0))
 
 
-def merge(plan: Plan, parts: Iterable[ChunkValues]) -> list[Answer]:
+def chunk_of_point(first_indices: list[int], point: int) -> Chunk:
+    """Return the chunk of one point of a plan, whose queries begin at ``first_indices``."""
+    query = bisect_right(first_indices, point) - 1
+    return Chunk(query, point - first_indices[query], point - first_indices[query] + 1)
+
+
+class Sized(Protocol):
+    """A query, or what is left of one: as many points as there are."""
+
+    @property
+    def n_points(self) -> int:
+        """How many points are evaluated."""
+        ...
+
+
+class SizedPlan(Sized, Protocol):
+    """A plan, or what is left of one."""
+
+    @property
+    def queries(self) -> Sequence[Sized]:
+        """The queries, in order."""
+        ...
+
+
+def merge(plan: SizedPlan, parts: Iterable[ChunkValues]) -> list[Answer]:
     """Merge the values; points of chunks that are missing are NaN and left out."""
     parts = list(parts)
     first_indices = first_point_indices(plan)

@@ -22,6 +22,7 @@ from szoht.evaluation.chunks import Chunk, ChunkValues, is_batchable
 from szoht.types import Vector
 
 __all__ = [
+    "OutOfTime",
     "as_gradient",
     "as_values",
     "describe_exception",
@@ -31,14 +32,23 @@ __all__ = [
 ]
 
 
+class OutOfTime(Exception):  # noqa: N818  (control flow inside the library, never the user's)
+    """The time of the run is over before all points of a plan are evaluated."""
+
+
 def evaluate_chunk(
-    objective: Objective, plan: Plan, chunk: Chunk, points: Iterable[Vector] | None = None
+    objective: Objective,
+    plan: Plan,
+    chunk: Chunk,
+    points: Iterable[Vector] | None = None,
+    is_late: Callable[[], bool] | None = None,
 ) -> ChunkValues:
     """Evaluate one chunk with the function that it was split for.
 
     Failures of the objective are returned with the values; only a wrong shape raises. Where the
     points are evaluated one by one, evaluation ends with the first that fails, and the values are
-    those up to there. A KeyboardInterrupt says in ``points_spent`` how many points had begun.
+    those up to there. A KeyboardInterrupt or `OutOfTime` says in ``points_spent`` how many points
+    had begun, and in ``evaluated`` which values there are.
 
     Parameters
     ----------
@@ -46,11 +56,13 @@ def evaluate_chunk(
         What to evaluate.
     points : iterable of arrays, optional
         The points, if they have been built already.
+    is_late : callable, optional
+        Asked before each point but the first whether the time is over.
     """
     query = plan.queries[chunk.query]
     call = _call(objective, plan, query, chunk)
     if call is None:
-        part = _point_by_point(objective, query, chunk, points)
+        part = _point_by_point(objective, query, chunk, points, is_late)
         return _with_gradient(objective, query, part)
     try:
         values = call()
@@ -165,7 +177,11 @@ def _along(objective: Objective, query: Query, start: int, stop: int) -> Vector:
 
 
 def _point_by_point(
-    objective: Objective, query: Query, chunk: Chunk, points: Iterable[Vector] | None
+    objective: Objective,
+    query: Query,
+    chunk: Chunk,
+    points: Iterable[Vector] | None,
+    is_late: Callable[[], bool] | None,
 ) -> ChunkValues:
     """Return the values up to the first point that fails."""
     value, sample, m = objective.value, query.sample, objective.n_outputs
@@ -175,6 +191,8 @@ def _point_by_point(
         cause: Exception | None = None
         is_number = True
         try:
+            if i and is_late is not None:
+                _check_time(is_late)
             answer = value(point, sample)
             # the usual case first: this line runs once per query
             if isinstance(answer, float) and m is None and math.isfinite(answer):
@@ -182,8 +200,10 @@ def _point_by_point(
                 continue
             values[i], reason = _checked(answer, m)
             is_number = m is not None or isinstance(as_scalar(answer), numbers.Real | np.bool_)
-        except KeyboardInterrupt as stop:
-            stop.points_spent = i + 1  # type: ignore[attr-defined]
+        except (KeyboardInterrupt, OutOfTime) as stop:
+            stop.points_spent = i + isinstance(stop, KeyboardInterrupt)  # type: ignore[union-attr]
+            until = Chunk(chunk.query, chunk.start, chunk.start + i)
+            stop.evaluated = ChunkValues(chunk=until, values=values[:i])  # type: ignore[union-attr]
             raise
         except AnswerShapeError:
             raise
@@ -199,6 +219,11 @@ def _point_by_point(
                 is_number=is_number,
             )
     return ChunkValues(chunk=chunk, values=values)
+
+
+def _check_time(is_late: Callable[[], bool]) -> None:
+    if is_late():
+        raise OutOfTime
 
 
 def _checked(answer: Any, n_outputs: int | None) -> tuple[float | Vector, str | None]:

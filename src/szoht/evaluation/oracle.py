@@ -26,7 +26,7 @@ from szoht.errors import (
     warn,
 )
 from szoht.evaluation.chunks import Chunk, ChunkValues, first_point_indices, merge, split
-from szoht.evaluation.evaluate import as_values, evaluate_chunk, failed_chunk
+from szoht.evaluation.evaluate import OutOfTime, as_values, evaluate_chunk, failed_chunk
 from szoht.evaluation.executors.scheduler import Scheduler
 from szoht.types import Vector
 
@@ -93,6 +93,8 @@ class Oracle:
         Has the chunks evaluated by workers; without it they are evaluated here.
     first_plan : Plan, optional
         The one whose base point, the start of the run, must not fail.
+    is_late : callable, optional
+        Asked between evaluations whether the time of the run is over.
     skipped : set of str
         Why the first point was skipped, once one was: it is warned about.
     """
@@ -102,6 +104,7 @@ class Oracle:
     chunk_size: int | None = None
     scheduler: Scheduler | None = None
     first_plan: Plan | None = None
+    is_late: Callable[[], bool] | None = None
     skipped: set[str] = field(default_factory=set, repr=False)
 
     def __post_init__(self) -> None:
@@ -116,8 +119,9 @@ class Oracle:
         *,
         known: Mapping[Chunk, ChunkValues] = NO_CHUNKS,
         on_chunk: OnChunk | None = None,
+        one_by_one: bool = False,
     ) -> list[Answer]:
-        """Evaluate every point of the plan.
+        """Evaluate every point of the plan, or raise `OutOfTime`.
 
         Parameters
         ----------
@@ -128,8 +132,11 @@ class Oracle:
         on_chunk : callable, optional
             ``on_chunk(values)`` is called in this thread for each newly evaluated chunk as soon as
             it arrives and before its values are used; not for a chunk that ends the run.
+        one_by_one : bool
+            Whether the points of a plain function are chunks of their own even where nobody shares
+            the work, so that each can be kept as soon as it is evaluated.
         """
-        by_query = self.scheduler is None and on_chunk is None and not known
+        by_query = self.scheduler is None and not one_by_one and not known
         chunks = split(plan, self.objective, self.chunk_size, by_query=by_query)
         parts = [known[chunk] for chunk in chunks if chunk in known] if known else []
         missing = [chunk for chunk in chunks if chunk not in known] if known else chunks
@@ -153,17 +160,22 @@ class Oracle:
             )
 
     def _evaluate_here(self, plan: Plan, chunks: Sequence[Chunk]) -> Evaluated:
-        spent = plan.n_points - sum(chunk.n_points for chunk in chunks)
+        known = spent = plan.n_points - sum(chunk.n_points for chunk in chunks)
         plain = self.objective.values is None and self.objective.along is None
         stacks = _shared_stacks(plan, chunks) if plain else repeat(None, len(chunks))
         for chunk, stack in zip(chunks, stacks, strict=True):
             rest, points = chunk, stack
             while rest.n_points > 0:
+                if spent > known and self.is_late is not None and self.is_late():
+                    raise OutOfTime
                 try:
-                    part = evaluate_chunk(self.objective, plan, rest, points)
-                except KeyboardInterrupt as stop:
+                    part = evaluate_chunk(self.objective, plan, rest, points, self.is_late)
+                except (KeyboardInterrupt, OutOfTime) as stop:
                     begun = getattr(stop, "points_spent", rest.n_points)
-                    stop.points_spent = spent + begun  # type: ignore[attr-defined]
+                    stop.points_spent = spent + begun  # type: ignore[union-attr]
+                    evaluated = getattr(stop, "evaluated", None)
+                    if evaluated is not None and evaluated.chunk.n_points:
+                        yield evaluated, spent + begun
                     raise
                 spent += part.chunk.n_points
                 yield part, spent
@@ -176,6 +188,8 @@ class Oracle:
             try:
                 for part in execution:
                     yield part, execution.n_issued
+                    if self.is_late is not None and self.is_late():
+                        raise OutOfTime
             except ExecutorError as error:
                 if not self.scheduler.has_answered:
                     raise  # no worker has returned a value, so there is nothing to keep

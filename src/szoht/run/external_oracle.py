@@ -1,19 +1,24 @@
 """Plans are answered with replies from outside, as far as these reach."""
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from szoht.core.query import Answer, Plan
 from szoht.errors import ParameterError
-from szoht.evaluation.chunks import Chunk, ChunkValues, first_point_indices, merge
+from szoht.evaluation.chunks import (
+    Chunk,
+    ChunkValues,
+    chunk_of_point,
+    first_point_indices,
+    merge,
+)
 from szoht.run.ask_tell import AskTell
 from szoht.run.external_records import Reply, Told
 from szoht.store import Fault, StoredRun
 from szoht.types import Vector
 
-__all__ = ["ExternalOracle", "PendingPlan", "chunk_of_point", "values_by_point"]
+__all__ = ["ExternalOracle", "PendingPlan", "values_by_point"]
 
 
 class PendingPlan(Exception):  # noqa: N818  (control flow)
@@ -50,8 +55,10 @@ class ExternalOracle:
         *,
         known: Mapping[Chunk, ChunkValues],
         on_chunk: Callable[[ChunkValues], None],
+        one_by_one: bool = True,
     ) -> Sequence[Answer]:
         """Return the answers, or raise `PendingPlan`."""
+        del one_by_one
         answers, first_indices = list(known.values()), first_point_indices(plan)
         replies = self.compare(plan, known)
         self._n_outputs = self._count_outputs(replies)
@@ -94,10 +101,15 @@ class ExternalOracle:
             )
         return sizes.pop() if sizes else 1
 
-    def count_unknown(self) -> None:
-        """Count the replies to rounds that have not begun."""
-        unknown = [str(reply.id) for replies in self._replies.values() for reply in replies]
-        self._told.unknown += unknown
+    def take_rest(self) -> None:
+        """Keep replies to points of an earlier part of the run; others are not known."""
+        for reply in (one for replies in self._replies.values() for one in replies):
+            if not reply.failed and self._stored.append_late(
+                reply.id.round, reply.id.point, reply.outputs[np.newaxis]
+            ):
+                self._told.new += 1
+            else:
+                self._told.unknown.append(str(reply.id))
 
     def _count_repeated(self, reply: Reply, known: Vector) -> None:
         if reply.failed or np.array_equal(reply.outputs, known, equal_nan=True):
@@ -119,12 +131,6 @@ class ExternalOracle:
         if not self._skip:
             return None
         return ChunkValues(chunk=chunk, values=np.full((1, self._n_outputs), np.nan))
-
-
-def chunk_of_point(first_indices: list[int], point: int) -> Chunk:
-    """Return the chunk of one point of a plan, whose queries begin at ``first_indices``."""
-    query = bisect_right(first_indices, point) - 1
-    return Chunk(query, point - first_indices[query], point - first_indices[query] + 1)
 
 
 def values_by_point(plan: Plan, answers: Iterable[ChunkValues]) -> dict[int, Vector]:

@@ -7,9 +7,10 @@ import time
 from dataclasses import replace
 from typing import Self
 
-from szoht.result import Progress, Result
+from szoht.errors import InternalErrorWarning, warn
+from szoht.result import Progress, Result, Status
 
-__all__ = ["LOGGER", "RunLog", "log_ending"]
+__all__ = ["LOGGER", "RunLog", "log_ending", "warn_of_internal_error"]
 
 LOGGER = logging.getLogger("szoht")
 LOGGER.addHandler(logging.NullHandler())  # a library is silent unless its user wants otherwise
@@ -22,6 +23,18 @@ UNLIMITED_LINES = 100
 def log_ending(result: Result) -> None:
     """Write why a run has ended, and what it has found."""
     LOGGER.info("%s %.8g after %s queries", result.message, result.fun, f"{result.nfev:,}")
+
+
+def warn_of_internal_error(result: Result) -> None:
+    """Warn if an error of the solver itself has ended a run."""
+    if result.status is Status.INTERNAL_ERROR:
+        last = result.error.strip().rpartition("\n")[2]
+        warn(
+            f"An error of the solver itself ended the run ({last}). The best of {result.nfev:,} "
+            "evaluations is kept, and `result.error` has the traceback. Please report it, with "
+            "the run's store if there is one and with what `szoht.show_versions()` prints.",
+            InternalErrorWarning,
+        )
 
 
 class RunLog:

@@ -27,6 +27,7 @@ class PrimedOracle(Oracle):
         *,
         known: Mapping[Chunk, ChunkValues] = NO_CHUNKS,
         on_chunk: OnChunk | None = None,
+        one_by_one: bool = False,
     ) -> list[Answer]:
         """Evaluate every point of the plan that is not known."""
         first = self.first
@@ -34,7 +35,7 @@ class PrimedOracle(Oracle):
             if on_chunk is not None:
                 on_chunk(first)
             known = {**known, first.chunk: first}
-        return super().__call__(plan, known=known, on_chunk=on_chunk)
+        return super().__call__(plan, known=known, on_chunk=on_chunk, one_by_one=one_by_one)
 
 
 def first_outputs(objective: Objective, start: Vector) -> tuple[OutputForm, ChunkValues]:
