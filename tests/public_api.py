@@ -32,8 +32,6 @@ MODULES = (
     "szoht.theory",
     "szoht.testing",
     "szoht.problems",
-    "szoht.problems.attack",
-    "szoht.remote",
     "szoht.reporting",
     "szoht.adapters",
     "szoht.adapters.scipy",

@@ -14,6 +14,7 @@ from szoht.core.objective import Objective as Objective
 from szoht.core.sparse_vector import SparseVector as SparseVector
 from szoht.core.variables import Variables as Variables
 from szoht.core.version import __version__ as __version__
+from szoht.core.versions import show_versions as show_versions
 from szoht.errors import SzohtError as SzohtError
 from szoht.errors import SzohtWarning as SzohtWarning
 from szoht.evaluation.programs import Program as Program
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     """Import attacks on first use: what they need takes longer to import than all the rest."""
     if name in ("AttackResult", "attack", "attack_many"):
-        from szoht.problems import attack as attacks  # noqa: PLC0415
+        from szoht.applications import attack as attacks  # noqa: PLC0415
 
         return getattr(attacks, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

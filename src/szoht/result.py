@@ -9,7 +9,8 @@ from typing import Any, cast
 import numpy as np
 
 from szoht.core.algorithm import Evidence, Measured, PathPoint
-from szoht.core.changes import Changes, Effect, describe_changes
+from szoht.core.changes import Changes, describe_changes
+from szoht.core.evaluations import Evaluations
 from szoht.core.implicit import ImplicitPoint
 from szoht.core.variables import Variables
 from szoht.types import Indices, Vector
@@ -65,6 +66,16 @@ class Status(enum.Enum):
         "Values fall without end.",
         "Give bounds, or check the sign of the function.",
     )
+    INTERNAL_ERROR = (
+        17,
+        "An error of the solver itself ended the run.",
+        "The best point so far is kept, and the traceback is in `error`. Please report it.",
+    )
+    CONSTANT = (
+        18,
+        "The function had the same value at every point.",
+        "Check that it depends on the variables, and within the bounds.",
+    )
     RUNNING = (9, "The run has not ended.", "")
 
     def __init__(self, code: int, text: str, remedy: str) -> None:
@@ -86,6 +97,17 @@ class Status(enum.Enum):
     def success(self) -> bool:
         """Whether this is what a run is for: the target, a minimum, or the user's own rule."""
         return self in (Status.TARGET, Status.CONVERGED, Status.STALLED)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a stored run with this status goes on when it is resumed, limits unchanged."""
+        return self in (
+            Status.RUNNING,
+            Status.INTERRUPTED,
+            Status.INTERNAL_ERROR,
+            Status.FAILED,
+            Status.STORE,
+        )
 
     @property
     def measures_solution(self) -> bool:
@@ -213,6 +235,12 @@ class Result:
         Whether the run ended with the target, with evidence of a minimum, or by a `Stalled` rule
         of yours, and ``fun`` is finite; a spent limit is no success, as in SciPy. Why it ended;
         the same in words.
+    warnings
+        What is to be known about the run beside that, one sentence each.
+    error
+        The traceback of an error of the solver itself, if one ended the run.
+    evaluations
+        Every evaluation as a table: a pandas DataFrame, or without pandas a dict of columns.
     history
         A dict of columns, one row per iteration, of the default method one per plan, and one more
         if queries were spent after the last of them: ``pandas.DataFrame(result.history)``.
@@ -258,8 +286,11 @@ class Result:
     evidence: Evidence | None = field(default=None, repr=False)
     variables: Variables | None = None
     maximize: bool = False
-    effects: Mapping[int, Effect] = field(default_factory=dict, repr=False)
+    effects: Mapping[int, float] = field(default_factory=dict, repr=False)
     fit: Any = field(default=None, repr=False)
+    warnings: tuple[str, ...] = ()
+    error: str = field(default="", repr=False)
+    ledger: Evaluations | None = field(default=None, repr=False)
 
     @cached_property
     def support(self) -> Indices:
@@ -270,6 +301,15 @@ class Result:
     def changes(self) -> Changes:
         """The changed variables, those of largest effect first."""
         return Changes.of(self.x, self.variables, self.effects)
+
+    @cached_property
+    def evaluations(self) -> Any:
+        """Every evaluation of the run as a table, in the user's numbers.
+
+        Columns are ``query``, counted from 1, ``fun`` (NaN where the function failed), or the
+        outputs of a function that has several, and each variable by its name.
+        """
+        return None if self.ledger is None else self.ledger.table()
 
     @property
     def knee(self) -> int | None:
@@ -309,6 +349,8 @@ class Result:
             rows["failures"] = self.counts.failures
         if self.faults:
             rows["faults"] = str(self.faults)
+        if self.warnings:
+            rows["warnings"] = " ".join(self.warnings)
         return "\n".join(f"{name:>9}: {value}" for name, value in rows.items())
 
 
