@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from szoht import Box, Sparse, SparseBox, minimize, resume
-from szoht.algorithms.composite import Composite
-from szoht.algorithms.registry import REVISIONS
+from szoht import Box, Sparse
 from szoht.core.random import Key
-from szoht.errors import RunMismatchError
 from szoht.estimators import (
     AdaptiveRecovery,
     Coordinate,
@@ -18,7 +15,6 @@ from szoht.estimators import (
     Sphere,
 )
 from szoht.estimators.within_bounds import WithinBounds, within_bounds
-from szoht.updates import ForwardBackward, FrankWolfe
 
 D = 60
 SLOPES = np.zeros(D)
@@ -142,23 +138,3 @@ def test_no_rounding_out_of_the_bounds(low, width, mu):
         plan = estimator.plan(np.full(40, start), None, estimator.init(np.zeros(40)), Key(seed=0))
         points = plan.points()
         assert ((points >= low) & (points <= high)).all()
-
-
-def test_a_run_stored_before_probes_stayed_inside_is_not_resumed(tmp_path, monkeypatch):
-    def fun(x):
-        return float(((x - 0.5) ** 2).sum())
-
-    settings = {"method": "szoht", "max_queries": 60, "rng": 0, "store": tmp_path / "run.db"}
-    minimize(fun, np.zeros(9), constraint=SparseBox(2, 0.0, 1.0), **settings)
-    monkeypatch.setitem(REVISIONS, "within_bounds", 3)
-    with pytest.raises(RunMismatchError, match="revision 2 of 'within_bounds'"):
-        resume(settings["store"], fun)
-
-
-def test_only_bounds_have_a_revision_of_their_own():
-    parts = {"estimator": Sphere(q=5, mu=1e-3)}
-    boxed = Composite(**parts, update=FrankWolfe(operator=Box(0.0, 1.0)))
-    assert boxed.revised == ("within_bounds",)
-    assert (
-        Composite(**parts, update=ForwardBackward(operator=Sparse(2), step_size=1.0)).revised == ()
-    )

@@ -9,7 +9,7 @@ from typing import cast, get_args
 import numpy as np
 
 from szoht.core.algorithm import Measured, Memory, State
-from szoht.core.operator import Operator, declared_bounds
+from szoht.core.operator import Operator
 from szoht.core.parts import Estimator, SearchUpdate, Update
 from szoht.core.query import Answer, Estimate, Plan, Query, Stage, one_point
 from szoht.core.random import Key, Purpose
@@ -82,11 +82,6 @@ class Composite:
     def _estimator(self) -> Estimator:
         estimator = ChosenRadius(self.estimator) if self.choose_radius else self.estimator
         return within_bounds(estimator, self.operator)
-
-    @property
-    def revised(self) -> tuple[str, ...]:
-        """What decides, beside the parts, where f is evaluated: names listed in `REVISIONS`."""
-        return () if declared_bounds(self.operator) is None else ("within_bounds",)
 
     @property
     def operator(self) -> Operator:

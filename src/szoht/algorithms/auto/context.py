@@ -15,6 +15,7 @@ from szoht.algorithms.auto.structure import Structure
 from szoht.core.directions import Directions, ScaledDirections
 from szoht.core.known import KnownEvaluations
 from szoht.core.query import Answer, Plan, Query
+from szoht.core.repeats import same_value
 from szoht.core.validation import frozen
 from szoht.estimators.sensing.noise_test import REPEATS, from_repeats, mostly_equal
 from szoht.types import Indices, Sample, Vector
@@ -130,7 +131,7 @@ class SearchContext(BudgetedContext):
         if self._is_suspicious(value):
             self.doubts -= 1
             again = yield from self.value(z)
-            if again != value:
+            if not same_value(again, value):
                 yield from self.distrust(z, [value, again])
                 value = yield from self.value(z)
         point = EvaluatedPoint(z, value)
@@ -185,7 +186,7 @@ class SearchContext(BudgetedContext):
         self.doubts -= 1
         points = query.points()
         again = yield from self._ask_once(Plan(queries=(self.outer.query(points[far[0]]),)))
-        if float(again[0].values[0]) == found[far[0]]:
+        if same_value(float(again[0].values[0]), found[far[0]]):
             return
         z = self.structure.to_z(points[far[0]])
         yield from self.distrust(z, [found[far[0]], float(again[0].values[0])])
@@ -201,7 +202,7 @@ class SearchContext(BudgetedContext):
         if unchecked and gain > 2 * self.gain_checked and self.left > 1:
             self.gain_checked = gain
             again = yield from self.value(point.z)
-            if again != point.value and math.isfinite(again):
+            if math.isfinite(again) and not same_value(again, point.value):
                 yield from self.distrust(point.z, [point.value, again])
 
     def distrust(self, z: Vector, values: list[float]) -> Steps[None]:
@@ -293,7 +294,9 @@ class SearchContext(BudgetedContext):
             keep = np.array([pair is None for pair in pairs])
             undecided, seen = undecided[keep], seen[keep]
         if undecided.size and seen.shape[1] == MOST_REPEATS and self.noise_expected:
-            raise FreshNoiseError(from_repeats(seen[0]))
+            noise = from_repeats(seen[0])
+            if math.isfinite(noise.sigma):  # otherwise f is undefined there, which is no noise
+                raise FreshNoiseError(noise)
         yield from self._doubt(result, points)
         return plan.answered(result)
 
@@ -308,7 +311,7 @@ class SearchContext(BudgetedContext):
         answers = yield from self._ask_once(Plan(queries=queries))
         more = np.array([answer.values[0] for answer in answers]).reshape(low.size, 2)
         for i, pair in zip(low, more, strict=True):
-            if pair[0] == pair[1]:
+            if same_value(*pair):
                 result[i] = pair[0]
 
     def _keep(self, points: list[Vector], values: Vector) -> None:

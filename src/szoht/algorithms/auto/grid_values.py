@@ -10,6 +10,7 @@ from szoht.algorithms.auto.budget import BudgetSpentError
 from szoht.algorithms.auto.records import EvaluatedPoint, Steps
 from szoht.algorithms.generator import SolverContext
 from szoht.core.query import Plan
+from szoht.core.repeats import same_value
 from szoht.types import Vector
 
 __all__ = ["GridValues"]
@@ -72,7 +73,7 @@ class GridValues:
         if self.noisy or self.left <= 2 * ANSWER_VALUES:
             return
         (again,) = (yield from self.values([self.best.z])).tolist()
-        self.noisy = math.isfinite(again) and again != self.best.value
+        self.noisy = math.isfinite(again) and not same_value(again, self.best.value)
         if self.noisy:
             self.reserve = ANSWER_VALUES * self.price
             self.context.explain("values differ when asked again: the answer will be measured.")

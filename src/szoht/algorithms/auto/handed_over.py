@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from szoht.algorithms.composite import Composite
 from szoht.core.algorithm import State
@@ -14,6 +15,8 @@ __all__ = ["HandedOver"]
 @dataclass(frozen=True, kw_only=True)
 class HandedOver(Composite):
     """A run of `szoht` in place of `auto`, whose explanation begins with the reason."""
+
+    answers_best: ClassVar[bool] = True
 
     def init(self, x0: Vector, *, seed: int, n_samples: int | None = None) -> State:
         """Return the state at the start."""

@@ -78,6 +78,8 @@ TOLD_NOISE = {
 class AutoInteger(GeneratorAlgorithm):
     """`auto` for variables of which some are integers: ``grid`` is their step in z, else 0."""
 
+    answers_best: ClassVar[bool] = True
+
     operator: Sparse | SparseBox
     grid: Vector = field(repr=False)
     seeded: bool = False

@@ -1,10 +1,12 @@
 """The value at a point from many noisy ones: location, standard error, and who leads a race."""
 
 import math
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from szoht.core.repeats import same_value
 from szoht.estimators.sensing.noise_test import robust_scale
 from szoht.types import Vector
 
@@ -62,12 +64,14 @@ def survivors(locations: list[Location], standard_errors: float) -> list[int]:
     ]
 
 
-def agreed(values: Vector, tolerance: float = 0.0) -> float | None:
-    """Return a value that two of ``values`` agree on, if there is one.
+def agreed(values: Vector) -> float | None:
+    """Return a value that two of ``values`` agree on but for rounding, if there is one.
+
+    Two that are NaN agree that f is undefined.
 
     >>> agreed(np.array([3.0, 9.0, 3.0]))
     3.0
     """
-    ordered = np.sort(values[np.isfinite(values)])
-    close = np.flatnonzero(np.diff(ordered) <= tolerance)
-    return float(ordered[close[0]]) if close.size else None
+    ordered = np.sort(values).tolist()
+    pairs = pairwise(ordered)
+    return next((one for one, other in pairs if same_value(one, other)), None)

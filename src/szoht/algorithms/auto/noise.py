@@ -7,6 +7,7 @@ import numpy as np
 
 from szoht.algorithms.auto.context import SearchContext
 from szoht.algorithms.auto.records import ROUNDING, EvaluatedPoint, NoiseModel, Steps
+from szoht.core.repeats import same_value
 from szoht.estimators.sensing.noise_test import (
     BETWEEN,
     LINE_STEPS,
@@ -54,7 +55,7 @@ def estimate_noise(context: SearchContext, start: EvaluatedPoint) -> Steps[Noise
     if context.left <= 1:
         return _with_steps(context, NoiseModel())
     again = yield from context.value(start.z)
-    if again != start.value and math.isfinite(again):
+    if math.isfinite(again) and not same_value(again, start.value):
         if context.left < REPEATS:
             return from_repeats(np.array([start.value, again]))
         more = yield from context.values([start.z] * REPEATS)
@@ -88,7 +89,7 @@ def _judge_line(context: SearchContext, start: EvaluatedPoint) -> Steps[NoiseMod
     everything = np.array([start.value, *values])
     far = int(np.argmax(np.abs(everything - np.median(everything))))
     again = yield from context.value(start.z if far == 0 else line[far - 1])
-    if again == everything[far]:
+    if same_value(again, everything[far]):
         return (yield from _judge_farther(context, start, noise, everything, longer))
     context.outliers = True
     start = EvaluatedPoint(start.z, (yield from context.value(start.z)))
@@ -197,7 +198,7 @@ def _roughness(
             continue
         far = int(np.argmax(np.abs(values - np.median(values))))
         again = yield from context.value(line[far])
-        if again != values[far]:
+        if not same_value(again, values[far]):
             yield from context.distrust(line[far], [float(values[far]), again])
             return replace(noise, outliers=True)
         pole = yield from _is_pole(context, point, line, everything, found)

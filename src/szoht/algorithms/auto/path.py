@@ -6,6 +6,7 @@ The one is the knee, or that of an information criterion or of cross-validation.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,14 +16,14 @@ from szoht.algorithms.auto.descent import descend
 from szoht.algorithms.auto.gradients import judge_start
 from szoht.algorithms.auto.moves.join import drop_least
 from szoht.algorithms.auto.policy import Policy
-from szoht.algorithms.auto.records import EvaluatedPoint, Steps
+from szoht.algorithms.auto.records import EvaluatedPoint, NoiseModel, Steps
 from szoht.algorithms.auto.restricted.goal import Solution
 from szoht.algorithms.auto.samples import part
 from szoht.algorithms.auto.sensing.round import SensingMemory
 from szoht.algorithms.auto.solver import begin
 from szoht.algorithms.auto.state import SearchState
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
-from szoht.core.algorithm import Ending, Measured, PathPoint, State
+from szoht.core.algorithm import Measured, PathPoint, State
 from szoht.core.known import KnownEvaluations
 from szoht.operators import Identity, Sparse
 from szoht.types import Indices, Sample, Vector
@@ -78,6 +79,8 @@ class AutoPath(GeneratorAlgorithm):
     At the knee the search is taken up once more.
     """
 
+    answers_best: ClassVar[bool] = True
+
     operator: Identity = field(default_factory=Identity)
     always: tuple[int, ...] = ()
     criterion: str | None = None
@@ -107,12 +110,18 @@ class AutoPath(GeneratorAlgorithm):
             return
         search.first_value = start.value
         search.note(start)
-        try:
-            start, noise = yield from judge_start(search, start)
-            yield from _walk(search, SearchState(point=start, noise=noise), self.criterion)
-        except BudgetSpentError:
-            context.ending = Ending.EXHAUSTED  # unless one more query meets the limit
-            yield from search.point(start.z)
+        noise: NoiseModel | None = None
+        while True:
+            try:
+                if noise is None:
+                    start, noise = yield from judge_start(search, start)
+                yield from _walk(search, SearchState(point=start, noise=noise), self.criterion)
+            except BudgetSpentError:
+                # what is asked next meets the limit of the run, unless that has been raised
+                search.budget, noise = None, noise or NoiseModel()
+                start = search.best or start
+            else:
+                return
 
     def solution(self, state: State) -> Measured:
         """Return the point at the knee, or at that of what is known so far."""

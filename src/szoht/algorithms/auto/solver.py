@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from szoht.algorithms.auto.wide_plans import Speculation
 from szoht.algorithms.generator import GeneratorAlgorithm, SolverContext
 from szoht.core.algorithm import Ending
 from szoht.core.known import KnownEvaluations
+from szoht.core.repeats import same_value
 from szoht.types import Sample
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ LARGE_ERROR = 0.02
 @dataclass(frozen=True, kw_only=True)
 class Auto(GeneratorAlgorithm):
     """Sparse minimization that needs no parameter but the constraint. See `auto`."""
+
+    answers_best: ClassVar[bool] = True
 
     operator: Structured
     seeded: bool = False
@@ -186,7 +189,7 @@ def _ask_far_point(context: SearchContext, point: EvaluatedPoint) -> Steps[None]
     if not context.noise_expected or context.left <= len(twice):
         return
     values = yield from context.values(twice)
-    if np.isfinite(values).all() and values[0] != values[1]:
+    if np.isfinite(values).all() and not same_value(*values.tolist()):
         yield from context.distrust(z, values.tolist())
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -40,6 +41,8 @@ class SynthesizedDirections(MappedDirections):
 @dataclass(frozen=True, kw_only=True)
 class AutoTransformed(GeneratorAlgorithm):
     """`auto` for points that are sparse in another basis: it searches over their coefficients."""
+
+    answers_best: ClassVar[bool] = True
 
     operator: SparseIn
     seeded: bool = False

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from szoht.core.repeats import same_value
 from szoht.types import Vector
 
 __all__ = [
@@ -154,14 +155,15 @@ def robust_rms(values: Vector) -> float:
 
 
 def mostly_equal(values: Vector) -> float | None:
-    """Return the value that at least half of ``values`` share bit for bit, if there is one.
+    """Return the value that at least half of ``values`` share, but for rounding, if there is one.
 
     >>> mostly_equal(np.array([1.0, 7.0, 1.0, 1.0, 1.0, 9.0]))
     1.0
     """
-    distinct, counts = np.unique(values, return_counts=True)
+    ordered = np.sort(values)
+    counts = [sum(same_value(one, other) for other in ordered) for one in ordered.tolist()]
     most = int(np.argmax(counts))
-    return float(distinct[most]) if 2 * counts[most] >= values.size and counts[most] > 1 else None
+    return float(ordered[most]) if 2 * counts[most] >= values.size and counts[most] > 1 else None
 
 
 def from_repeats(values: Vector) -> NoiseModel:

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from szoht.core.repeats import same_value
 from szoht.estimators.sensing.noise_test import (
     LINE_STEPS,
     LONGER_STEPS,
@@ -59,7 +60,7 @@ def choose_length(default: float, *, linear: bool) -> LengthTest:
     start, again, line = float(values[0]), float(values[1]), values[2:]
     if not np.isfinite(values).all():
         return LengthChoice(NoiseModel())  # undefined next to the start: nothing is known
-    if again != start:
+    if not same_value(again, start):
         more = yield np.zeros(REPEATS)
         repeats = np.concatenate([values[:2], more[np.isfinite(more)]])
         if mostly_equal(repeats) is not None:
@@ -71,7 +72,7 @@ def choose_length(default: float, *, linear: bool) -> LengthTest:
             return LengthChoice(noise)
         far = int(np.argmax(np.abs(line - np.median(line))))
         more = yield np.concatenate([LINE_STEPS[[far]], LONGER_STEPS])
-        if more[0] != line[far]:
+        if not same_value(more[0], line[far]):
             return LengthChoice(replace(noise, outliers=True))
         table = np.array([start, line[3], *more[1:]])
         noise = with_longer_table(noise, table) if np.isfinite(table).all() else noise

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -47,6 +48,8 @@ class Matrices(Coordinates):
 @dataclass(frozen=True, kw_only=True)
 class AutoLowRank(GeneratorAlgorithm):
     """`auto` for matrices of low rank: rank-one probes, then quasi-Newton on the manifold."""
+
+    answers_best: ClassVar[bool] = True
 
     operator: LowRank
     seeded: bool = False
