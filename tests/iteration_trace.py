@@ -6,6 +6,7 @@
 import functools
 import inspect
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,7 +93,8 @@ def picture():
 
     def run():
         options = {"q": 3, "mu": 1e-6, "step_size": 0.2}
-        szoht.minimize(fun, np.zeros(20), k=2, method="szoht", options=options, rng=0)
+        with suppress(KeyboardInterrupt):
+            szoht.minimize(fun, np.zeros(20), k=2, method="szoht", options=options, rng=0)
 
     (drive,) = [call for call in _all(trace(run)) if call.name == "drive_new"]
     steps = [call for call in drive.inner if call.name in ("solver_plan", "__call__", "receive")]

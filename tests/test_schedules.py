@@ -23,15 +23,27 @@ def test_values_over_the_iterations():
 @pytest.mark.parametrize("name", ["mu", "step_size"])
 def test_schedules_that_run_out_say_so(name):
     options = {"q": 4, "step_size": 1e-3, name: Geometric(start=1e-2, ratio=1e-30)}
-    with pytest.raises(errors.ParameterError, match=f"`{name}` .* at iteration"):
-        minimize(
-            lambda x: float(x[0]),
-            np.zeros(3),
-            k=1,
-            options=options,
-            max_iterations=40,
-            method="szoht",
-        )
+    with pytest.raises(errors.ScheduleError, match=f"`{name}` .* at iteration 11") as raised:
+        short_run(options)
+    assert raised.value.result.nit == 11  # nothing that was evaluated is lost
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (lambda t: 1e-2 / (3 - t), "ZeroDivisionError"),
+        (lambda t: 0.01 if t < 2 else None, "TypeError"),
+    ],
+)
+def test_schedules_that_raise_say_so(returned, message):
+    with pytest.raises(errors.ScheduleError, match=f"`step_size` .* raised {message}"):
+        short_run({"q": 4, "step_size": returned})
+
+
+def short_run(options):
+    return minimize(
+        lambda x: float(x[0]), np.zeros(3), k=1, options=options, max_iterations=40, method="szoht"
+    )
 
 
 @pytest.mark.parametrize(

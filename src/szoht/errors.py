@@ -12,11 +12,13 @@ __all__ = [
     "DataError",
     "DataNotFoundError",
     "DataWarning",
+    "DroppedPointsWarning",
     "EncodingError",
     "EvaluationError",
     "ExecutorError",
     "GradientWarning",
     "IdleWorkersWarning",
+    "InternalErrorWarning",
     "KnownPointWarning",
     "MissingExtraError",
     "NonFiniteError",
@@ -27,6 +29,7 @@ __all__ = [
     "RunBusyError",
     "RunFinishedError",
     "RunMismatchError",
+    "ScheduleError",
     "StartWarning",
     "StoreError",
     "StoreFileError",
@@ -46,6 +49,10 @@ class SzohtError(Exception):
 
 class ParameterError(SzohtError, ValueError):
     """A parameter breaks its rule; the message names parameter, rule and value."""
+
+
+class ScheduleError(ParameterError):
+    """The schedule of a parameter gave no number that its rule allows, at some iteration."""
 
 
 class ParameterTypeError(SzohtError, TypeError):
@@ -137,6 +144,14 @@ class SzohtWarning(UserWarning):
 
 class DataWarning(SzohtWarning):
     """A data file was not read as it stands; the message says what was changed."""
+
+
+class DroppedPointsWarning(SzohtWarning):
+    """Some points of a table were too many to be kept."""
+
+
+class InternalErrorWarning(SzohtWarning):
+    """An error of the solver itself ended a run; the message says how to report it."""
 
 
 class GradientWarning(SzohtWarning):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from szoht.core.validation import check_integer, check_real
-from szoht.errors import ParameterError
+from szoht.errors import ScheduleError
 
 __all__ = ["Constant", "Geometric", "OpenLoop", "Polynomial", "Schedule", "Scheduled", "at"]
 
@@ -101,12 +101,13 @@ def at(value: Scheduled, t: int, name: str = "value") -> float:
     """Return a positive number, or a schedule's positive number at iteration ``t``."""
     if not callable(value):
         return float(value)
-    number = float(value(t))
+    rule = f"`{name}` must be a finite number > 0 at every iteration; its schedule"
+    try:
+        number = float(value(t))
+    except Exception as error:
+        raise ScheduleError(f"{rule} raised {error!r} at iteration {t}.") from error
     if not (number > 0 and math.isfinite(number)):
-        raise ParameterError(
-            f"`{name}` must be a finite number > 0 at every iteration; its schedule gave "
-            f"{number!r} at iteration {t}."
-        )
+        raise ScheduleError(f"{rule} gave {number!r} at iteration {t}.")
     return number
 
 

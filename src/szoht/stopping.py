@@ -48,6 +48,11 @@ class Rule(ABC):
         """The largest number of queries that the rule allows, if it limits them."""
         return None
 
+    @property
+    def seconds_limit(self) -> float | None:
+        """The longest time that the rule allows, if it limits it."""
+        return None
+
     def __or__(self, other: "Rule") -> "AnyOf":
         return AnyOf((*_members(self), *_members(other)))
 
@@ -91,7 +96,7 @@ class Iterations(Rule):
 
 @dataclass(frozen=True)
 class Seconds(Rule):
-    """Start no plan once ``limit`` seconds have passed; time in callbacks does not count."""
+    """Begin no evaluation once ``limit`` seconds have passed; callbacks do not count."""
 
     limit: float
 
@@ -101,6 +106,11 @@ class Seconds(Rule):
     def begin(self) -> Check:
         """Return a fresh check for one run."""
         return lambda progress, _: Status.SECONDS if progress.seconds >= self.limit else None
+
+    @property
+    def seconds_limit(self) -> float:
+        """The limit."""
+        return self.limit
 
 
 @dataclass(frozen=True)
@@ -187,6 +197,12 @@ class AnyOf(Rule):
     def query_limit(self) -> int | None:
         """The smallest limit of all rules."""
         limits = [rule.query_limit for rule in self.rules if rule.query_limit is not None]
+        return min(limits, default=None)
+
+    @property
+    def seconds_limit(self) -> float | None:
+        """The smallest limit of all rules."""
+        limits = [rule.seconds_limit for rule in self.rules if rule.seconds_limit is not None]
         return min(limits, default=None)
 
 

@@ -5,7 +5,8 @@ import pytest
 
 import szoht
 from run.outputs import SmallerResiduals, residuals
-from szoht import errors, remote
+from szoht import errors
+from szoht.run import external as remote
 from szoht.store import names
 
 METHOD = SmallerResiduals(operator=szoht.Sparse(1))

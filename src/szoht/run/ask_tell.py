@@ -1,6 +1,5 @@
 """`AskTell`: a run whose points are evaluated by the caller."""
 
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -18,16 +17,16 @@ from szoht.run.always import Always
 from szoht.run.callbacks import Callback, as_callbacks
 from szoht.run.config import RunConfig
 from szoht.run.known import Known
-from szoht.run.log import LOGGER, RunLog, log_ending
+from szoht.run.log import RunLog, log_ending, warn_of_internal_error
 from szoht.run.problem import Bounds, Start, VariableOptions
-from szoht.run.solver_run import SolverRun
+from szoht.run.resumable_run import ResumableRun
 from szoht.stopping import Rule
 from szoht.types import Vector
 
 __all__ = ["AskTell"]
 
 
-class AskTell(SolverRun):
+class AskTell(ResumableRun):
     """A run whose points are evaluated by the caller.
 
     ``ask`` gives a plan, the same one until ``tell`` has been given its values; the iterates are
@@ -148,5 +147,7 @@ class AskTell(SolverRun):
         if slope is not None:
             slope = self._view.gradient(plan.queries[0].base, slope)
         self.receive(plan.answered(rows, slope))
-        if self.done and LOGGER.isEnabledFor(logging.INFO):
-            log_ending(self.result)
+        if self.done:
+            result = self.result
+            log_ending(result)
+            warn_of_internal_error(result)

@@ -26,7 +26,7 @@ from szoht.run.mapped import XForm
 from szoht.run.problem import Start, VariableOptions
 from szoht.run.start import check_sparse_start
 from szoht.stopping import Rule, join_limits
-from szoht.store import RunSpec
+from szoht.store import Request, RunSpec
 from szoht.store.fingerprint import fingerprint, import_path, stable_repr
 from szoht.types import Vector
 
@@ -45,7 +45,8 @@ class RunConfig:
 
     ``limits`` holds ``max_queries``, ``max_iterations``, ``max_seconds`` and ``target``, as the
     user states them. With ``variables``, ``x0`` and the algorithm's constraint are on z. ``known``
-    is the best known point, its value as the user states it.
+    is the best known point, its value as the user states it. ``request`` is how the algorithm was
+    asked for by name.
     """
 
     x0: Vector
@@ -60,6 +61,7 @@ class RunConfig:
     maximize: bool = False
     x_as: XForm = "array"
     known: Measured | None = None
+    request: Request | None = None
 
     def __post_init__(self) -> None:
         if self.on_error is not None:
@@ -126,6 +128,14 @@ class RunConfig:
                 constraint, k = pick_operator(k, constraint, free), None
         if variables is not None and isinstance(method, str):
             constraint, k = constraint_on_z(k, constraint, variables), None
+        request = _request(
+            method,
+            k=k,
+            constraint=constraint,
+            options=dict(options or {}),
+            has_gradient=has_gradient,
+            plan_width=plan_width,
+        )
         with np.printoptions(threshold=SHOWN_ENTRIES_OF_BOUNDS, edgeitems=1):  # in messages
             algorithm = build(
                 method,
@@ -164,14 +174,16 @@ class RunConfig:
             maximize=maximize,
             x_as=x_as,
             known=None if prepared is None else prepared.best,
+            request=request,
         )
 
     @classmethod
     def from_spec(cls, spec: RunSpec) -> Self:
         """Return the configuration of a stored run."""
+        x0 = as_point("x0", spec.x0)
         return cls(
-            x0=as_point("x0", spec.x0),
-            algorithm=cast(Algorithm, spec.method),
+            x0=x0,
+            algorithm=_asked_again(spec, x0) if spec.method is None else spec.method,
             seed=as_seed(spec.seed),
             limits=spec.limits,
             stop=spec.stop,
@@ -182,6 +194,7 @@ class RunConfig:
             maximize=spec.maximize,
             x_as=spec.x_as,
             known=spec.known,
+            request=spec.request,
         )
 
     @property
@@ -225,7 +238,32 @@ class RunConfig:
             maximize=self.maximize,
             x_as=self.x_as,
             known=self.known,
+            request=self.request,
         )
+
+
+def _request(method: str | Algorithm, **arguments: Any) -> Request | None:
+    return Request(method=method, **arguments) if isinstance(method, str) else None
+
+
+def _asked_again(spec: RunSpec, x0: Vector) -> Algorithm:
+    """Return the algorithm of a stored run, made of the parts that it has in this version."""
+    assert spec.request is not None, "a specification without a method has a request"  # noqa: S101
+    request, variables = spec.request, spec.variables
+    return build(
+        request.method,
+        x0=x0,
+        k=request.k,
+        constraint=request.constraint,
+        options=request.options,
+        has_units=variables is not None and variables.has_units,
+        integer_steps=None if variables is None else variables.grid,
+        n_samples=spec.n_samples,
+        stochastic=spec.stochastic,
+        has_gradient=request.has_gradient,
+        max_queries=_known_budget(spec.limits, spec.stop, 0, before=0),
+        plan_width=request.plan_width,
+    )
 
 
 def _check_integers(algorithm: Algorithm, variables: Variables) -> None:

@@ -1,19 +1,12 @@
 """How a run ends: what is measured last, with which status, and what is said about it."""
 
-from szoht.core.algorithm import Algorithm, Measured, State
+from szoht.core.algorithm import Algorithm, State
 from szoht.core.query import Plan
 from szoht.errors import ExecutorError
 from szoht.evaluation.oracle import OnError
 from szoht.result import Failure, Status
 
-__all__ = ["cost_with_reserve", "describe_ending", "final_plan", "solution", "status_of_ending"]
-
-
-def solution(algorithm: Algorithm, state: State, status: Status) -> Measured:
-    """Return the solution; after a target, the point that reached it."""
-    if status is Status.TARGET and state.best is not None:
-        return state.best
-    return algorithm.solution(state)
+__all__ = ["cost_with_reserve", "describe_ending", "final_plan", "status_of_ending"]
 
 
 def status_of_ending(state: State) -> Status:

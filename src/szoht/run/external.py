@@ -5,21 +5,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from szoht.algorithms.calibration import Calibration
-from szoht.core.query import Plan
 from szoht.core.sparse_vector import as_point
 from szoht.errors import EvaluationError, RunMismatchError, SzohtError
-from szoht.evaluation.chunks import Chunk, ChunkValues, first_point_indices
+from szoht.evaluation.chunks import chunk_of_point, first_point_indices
 from szoht.result import Status
 from szoht.run.ask_tell import AskTell
-from szoht.run.external_oracle import (
-    ExternalOracle,
-    PendingPlan,
-    chunk_of_point,
-    values_by_point,
-)
+from szoht.run.external_oracle import ExternalOracle, PendingPlan
 from szoht.run.external_records import Point, PointId, Reply, Told
 from szoht.run.least_squares_fit import with_fit
 from szoht.run.loop import loop
@@ -28,7 +20,6 @@ from szoht.run.problem import Start
 from szoht.run.resume import rebuild
 from szoht.run.view import View
 from szoht.store import ReplayOracle, Store, StoredRun
-from szoht.types import Vector
 
 __all__ = [
     "Point",
@@ -38,7 +29,6 @@ __all__ = [
     "answer",
     "begin",
     "replay",
-    "replayed_evaluations",
     "waiting",
 ]
 
@@ -67,30 +57,15 @@ def replay(store: Store, run: str) -> AskTell:
     return replayed
 
 
-def replayed_evaluations(store: Store, run: str) -> tuple[Vector, Vector]:
-    """Return the points that a run has evaluated, in the user's numbers, and their values."""
-    stored = store.open_readonly(run)
-    rebuilt = _rebuild(stored)
-    view = View(variables=stored.spec.variables)
-    points, values = [np.empty((0, stored.spec.x0.size))], [np.empty(0)]
-
-    def keep(plan: Plan, known: Mapping[Chunk, ChunkValues]) -> None:
-        by_point = values_by_point(plan, known.values())
-        if by_point:
-            points.append(view.x(plan.points()[list(by_point)]))
-            values.append(np.array([outputs[0] for outputs in by_point.values()]))
-
-    external = ExternalOracle(stored, rebuilt, (), Told())
-    pending = _drive(rebuilt, ReplayOracle(external, stored, rebuilt, on_replayed=keep), stored)
-    if pending is not None:
-        keep(pending.plan, {answer.chunk: answer for answer in pending.known})
-    return np.vstack(points), np.concatenate(values)
-
-
 def waiting(store: Store, run: str) -> list[Point]:
     """Return the points of a run that wait for a value; none if it has ended."""
     stored = store.open_readonly(run)
-    _, pending = _replay(stored)
+    replayed, pending = _replay(stored)
+    if pending is None and replayed.status.goes_on:
+        # here the run cannot be replayed so far: it goes on from its evaluations
+        answer(store, run, ())
+        stored = store.open_readonly(run)
+        _, pending = _replay(stored)
     if pending is None:
         return []
     plan = pending.plan
@@ -122,7 +97,7 @@ def answer(store: Store, run: str, replies: Iterable[Reply]) -> Told:
         external = ExternalOracle(stored, rebuilt, _in_form(replies, rebuilt, told), told)
         oracle = ReplayOracle(external, stored, rebuilt, on_replayed=external.compare)
         _drive(rebuilt, oracle, stored)
-        external.count_unknown()
+        external.take_rest()
         if rebuilt.done:
             told.result = with_fit(rebuilt, rebuilt.result)
         oracle.close(otherwise=Status.RUNNING)

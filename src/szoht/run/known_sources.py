@@ -2,15 +2,18 @@
 
 import os
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from szoht.core.csv_text import parse_csv
+from szoht.core.ledger import Ledger
+from szoht.core.sparse_vector import SparseVector
 from szoht.core.text_files import read_text
 from szoht.core.variables import Variables
 from szoht.errors import ParameterError, ParameterTypeError, SzohtError
 from szoht.store import RunSpec, Store, open_store
+from szoht.store.rounds import load_rounds
 from szoht.types import Vector
 
 __all__ = ["Known", "read_known"]
@@ -124,18 +127,14 @@ def _from_store(known: Known, d: int, names: tuple[str, ...]) -> tuple[Vector, V
 
 
 def _evaluations(store: Store, name: str, spec: RunSpec) -> tuple[Vector, Vector]:
-    """Return what a run has evaluated, or its best point where it cannot be replayed."""
-    from szoht.run.external import replayed_evaluations  # noqa: PLC0415  (it makes runs)
-
-    if spec.n_samples is None and not spec.stochastic:
-        try:
-            return replayed_evaluations(store, name)
-        except SzohtError:  # of an earlier revision
-            pass
-    snapshot = store.snapshot(name)
-    best = None if snapshot is None else snapshot.best
-    if best is None:
-        return np.empty((0, spec.x0.size)), np.empty(0)
-    z = np.asarray(best.x.toarray() if hasattr(best.x, "toarray") else best.x)
-    x = z if spec.variables is None else spec.variables.to_x(z)
-    return x[np.newaxis], np.array([-best.value if spec.maximize else best.value])
+    """Return what a run has evaluated, as far as its points are kept, in the user's numbers."""
+    ledger = Ledger(spec.x0)
+    is_sampled = spec.n_samples is not None or spec.stochastic
+    if not (is_sampled or isinstance(cast(object, spec.x0), SparseVector)):
+        load_rounds(ledger, store.open_readonly(name).rounds.all())
+    values = ledger.values
+    rows = [row for row in np.flatnonzero(np.isfinite(values)).tolist() if ledger.keeps(row)]
+    points = np.array([ledger.point(row) for row in rows]).reshape(len(rows), spec.x0.size)
+    if spec.variables is not None and rows:
+        points = spec.variables.to_x(points)
+    return points, values[rows]

@@ -193,13 +193,15 @@ def minimize(
         Evaluations from before, in your numbers. The best point that the constraint allows is
         measured beside ``x0``, and the run starts from the better of both; a stated value that is
         far from the measured one is warned about. A CSV file has a header, a column for each
-        variable, and one called ``value``. Of a store, the best points of its runs count.
+        variable, and one called ``value``. Of a store, the evaluations of its runs count.
 
     Returns
     -------
     Result
         With ``x``, ``fun``, ``support``, ``nfev``, ``nit``, ``success``, ``status``, ``message``,
-        ``history`` and more.
+        ``history``, ``evaluations`` and more. Where values are repeatable, the answer of the
+        default method is the best allowed point that was evaluated, however the run ends. A
+        KeyboardInterrupt, or an exception of ``fun`` that is raised, carries it as ``result``.
 
     Examples
     --------

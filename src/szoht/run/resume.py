@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
+from functools import partial
 from typing import Any
 
 from szoht.algorithms.calibration import Calibration
@@ -17,7 +18,7 @@ from szoht.result import Result
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
 from szoht.run.config import RunConfig
-from szoht.run.least_squares_fit import with_fit
+from szoht.run.least_squares_fit import carrying, with_fit
 from szoht.run.loop import drive, evaluating
 from szoht.run.mapped import map_objective
 from szoht.run.outputs import OutputForm, with_outputs
@@ -56,7 +57,9 @@ def resume(
 
     Every answer that is in the store is taken from there. The run is replayed from its start, which
     costs some microseconds per query, so that the iterates, the counts, the history and what
-    stop rules remember are the same to the last bit.
+    stop rules remember are the same to the last bit. Where another processor or another version
+    asks for other points, by more than rounding, the run goes on from its evaluations, and
+    ``result.warnings`` says at which query the replay left off.
 
     Parameters
     ----------
@@ -140,9 +143,9 @@ def resume(
             raise
         check_offered(objective, rebuilt.algorithm)
         oracle = Oracle(objective=objective, on_error=rebuilt.on_error, chunk_size=spec.chunk_size)
-        with evaluating(rebuilt, oracle, workers_config, displays) as ready:
-            result = drive(rebuilt, ready, stored)
-        return with_fit(rebuilt, result)
+        describe = partial(with_fit, rebuilt)
+        with carrying(describe), evaluating(rebuilt, oracle, workers_config, displays) as ready:
+            return describe(drive(rebuilt, ready, stored))
 
 
 def _check_limits(limits: Mapping[str, float | None], stored: StoredRun) -> None:
