@@ -3,7 +3,6 @@
 import os
 import shutil
 import sqlite3
-from contextlib import closing
 
 import numpy as np
 import pytest
@@ -127,7 +126,7 @@ def test_killed_at_each_step_of_going_on(tmp_path, monkeypatch, method):
     monkeypatch.setattr("sqlite3.connect", traced)
     szoht.resume(store, Dying(), run=first.run, max_queries=long)
     monkeypatch.undo()
-    assert any("DELETE FROM answers" in statement for statement in statements)
+    assert any("UPDATE answers SET round" in statement for statement in statements)
     ends = []
     for number in range(1, len(statements) + 1):
         result = szoht.resume(f"{store}.{number}", Dying())
@@ -140,11 +139,25 @@ def test_killed_at_each_step_of_going_on(tmp_path, monkeypatch, method):
     assert ends[-1] == whole.nfev
 
 
+def test_what_measured_the_end_is_kept(tmp_path):
+    """It is no part of the longer run, and does not count; but it was evaluated."""
+    settings, _ = problem("zscg")
+    store, (short, long) = tmp_path / "runs.db", LIMITS["zscg"]
+    first = szoht.minimize(Dying(), np.zeros(D), max_queries=short, store=store, **settings)
+    more = Dying()
+    result = szoht.resume(store, more, run=first.run, max_queries=long)
+    assert result.nfev == first.nfev + more.calls - 1
+    with szoht.Store(store) as file:
+        rounds = file.open_readonly().rounds
+        assert rounds.lowest == -1
+        aside = next(rounds.all())
+        (measured,) = aside.known.values()
+    assert measured.values[0, 0] == first.fun
+
+
 def test_the_snapshot_is_still_shown(tmp_path):
     killed, first = extended(tmp_path / "runs.db", "zscg", 2)
     with szoht.Store(killed) as store:
         (summary,) = store.runs()
         assert (summary.status, summary.queries) == ("STOPPED", first.nfev)
         assert store.spec(summary.name).limits["max_queries"] == LIMITS["zscg"][1]
-    with closing(sqlite3.connect(killed)) as connection:
-        assert connection.execute("SELECT round FROM snapshots").fetchone()[0] < 0

@@ -111,7 +111,7 @@ def test_an_answer_that_was_changed(store):
         )
         connection.commit()
     before = store.read_bytes()
-    with pytest.raises(StoreFileError, match="an answer of round 1 of run"):
+    with pytest.raises(StoreFileError, match="an answer of round 1"):
         szoht.resume(store, fun)
     assert store.read_bytes() == before
 

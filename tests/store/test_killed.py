@@ -7,11 +7,13 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from other_processor import CORE_TYPES, environment_of, rounding
 
 METHODS = ("szoht", "ada_zoro", "vr_szht", "auto")
 KILLS = 26  # for each method, so more than a hundred together
@@ -21,13 +23,15 @@ LONGEST = 0.12
 class Zygote:
     """Runs orders in children that can be killed."""
 
-    def __init__(self):
+    def __init__(self, arithmetic=None):
         self.process = subprocess.Popen(
             [sys.executable, Path(__file__).with_name("killed.py")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            env=os.environ
+            | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+            | (arithmetic or {}),
         )
 
     def run(self, order, kill_after=None):
@@ -105,3 +109,40 @@ def test_killed_at_random_moments(zygote, tmp_path, method):
         if kills >= KILLS:
             break
     assert kills >= KILLS
+
+
+@pytest.fixture(scope="module")
+def zygotes():
+    """One process for each core type that this processor can execute."""
+    names = [name for name in CORE_TYPES if rounding(name) is not None]
+    if len(names) < 2:
+        pytest.skip("this processor executes one core type only")
+    with ExitStack() as stack:
+        yield [stack.enter_context(closing(Zygote(environment_of(name)))) for name in names]
+
+
+@pytest.mark.parametrize("kills", [5, pytest.param(80, marks=pytest.mark.statistical)])
+@pytest.mark.parametrize("method", METHODS)
+def test_killed_and_resumed_on_other_processors(zygotes, tmp_path, method, kills):
+    moments = np.random.default_rng(METHODS.index(method))
+    killed = seed = 0
+    while killed < kills:
+        seed += 1
+        store, log, result = (tmp_path / f"{seed}.{end}" for end in ("db", "log", "json"))
+        order = {"method": method, "seed": seed, "log": str(log), "result": str(result)}
+        lost, status = 0, -signal.SIGKILL
+        while status != 0:
+            zygote = zygotes[moments.integers(len(zygotes))]
+            before, asked = durable_points(store), len(lines(log))
+            kill_after = moments.uniform(0, LONGEST) if killed < kills else None
+            status = zygote.run(order | {"store": str(store)}, kill_after)
+            assert status in (0, -signal.SIGKILL)
+            killed += status != 0
+            # what was evaluated is durable, but for what a kill has cut off
+            cut = before + len(lines(log)) - asked - durable_points(store)
+            assert cut >= 0
+            assert cut == 0 or status != 0
+            lost += cut
+        assert len(lines(log)) == durable_points(store) + lost
+        ended = json.loads(result.read_text())
+        assert ended["status"] in ("QUERIES", "CONVERGED", "EXHAUSTED")

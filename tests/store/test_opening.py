@@ -14,10 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 import szoht
-from szoht import remote
 from szoht.cli.app import app
 from szoht.errors import RunBusyError, StoreFileError, StoreWriteError
 from szoht.result import Status
+from szoht.run import external as remote
 from szoht.store import database, files, locking, replay, stored_run
 
 D = 12

@@ -23,7 +23,7 @@ import json, os, sys
 from pathlib import Path
 sys.path[:0] = json.loads(sys.argv[1])
 import szoht
-from szoht import remote
+from szoht.run import external as remote
 from szoht.cli.app import app
 from typer.testing import CliRunner
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import szoht
-from szoht import SparseBox, algorithms
-from szoht.algorithms.registry import REVISIONS
+from every_method import method_settings
+from interrupts import interrupted
+from szoht import algorithms
 from szoht.errors import (
     ParameterError,
     ParameterTypeError,
@@ -94,8 +95,7 @@ def test_interrupted_and_resumed(store, method, more, share):
     settings = {"k": 2, "method": method, "max_queries": 150, "rng": 1} | more
     whole = szoht.minimize(Counted(function), np.zeros(D), **settings)
     broken = Counted(function, stop_at=1 + int(share * whole.counts.points))
-    first = szoht.minimize(broken, np.zeros(D), store=store, **settings)
-    assert first.status is Status.INTERRUPTED
+    interrupted(szoht.minimize, broken, np.zeros(D), store=store, **settings)
     again = Counted(function)
     assert_same(szoht.resume(store, again), whole)
     assert broken.calls - 1 + again.calls == whole.counts.points
@@ -103,23 +103,16 @@ def test_interrupted_and_resumed(store, method, more, share):
 
 @pytest.mark.parametrize("method", sorted(algorithms.METHODS))
 def test_every_method_can_be_had_again(store, method):
-    more = {
-        "iht": {"gradient": lambda x: 2 * (x - TARGET)},
-        "stoiht": {"gradient": lambda x, s: 2 * (x - TARGET), "n_samples": 4},
-        "vr_szht": {"n_samples": 4, "options": {"q": 3, "step_size": 0.01}},
-        "sarah_szht": {"n_samples": 4, "options": {"q": 3, "step_size": 0.01}},
-        "saga_szht": {"n_samples": 4, "options": {"q": 3, "step_size": 0.01}},
-        "zscg": {"k": None, "options": {"radius": 3.0, "smoothness": 2.0}},
-        "zo_projected_gradient": {"k": None, "options": {"radius": 3.0}},
-        "rspgf": {"k": None, "options": {"penalty": 0.1}},
-        "zoro": {"k": None, "options": {"sparsity": 3}},
-        "momentum_szoht": {"options": {"step_size": 0.01}},
-        "zo_adamm": {"options": {"step_size": 0.01}},
-        "corner_search": {"k": None, "constraint": SparseBox(2, low=-1.0, high=1.0)},
-        "sparse_rs": {"k": None, "constraint": SparseBox(2, low=-1.0, high=1.0)},
-    }.get(method, {})
-    settings = {"k": 2, "method": method, "max_iterations": 3, "rng": 1} | more
-    function = fun if "n_samples" not in more else (lambda x, sample: fun(x) + float(sample.mean()))
+    settings = method_settings(
+        method,
+        k=2,
+        reach=1.0,
+        gradient=lambda x: 2 * (x - TARGET),
+        component_gradient=lambda x, sample: 2 * (x - TARGET),
+    )
+    settings |= {"max_iterations": 3, "rng": 1}
+    summed = "n_samples" in settings
+    function = (lambda x, sample: fun(x) + float(sample.mean())) if summed else fun
     first = szoht.minimize(Counted(function), np.zeros(D), store=store, **settings)
     again = szoht.resume(store, Counted(function, stop_at=1), gradient=settings.get("gradient"))
     assert_same(again, first, seconds=True)
@@ -160,7 +153,7 @@ def test_limits_can_be_raised(store, options, closing_points):
 
 def test_time_counts_over_all_processes(store):
     limits = {"max_seconds": 1000, "max_queries": 300}
-    szoht.minimize(Counted(stop_at=60), np.zeros(D), store=store, **limits, **SETTINGS)
+    interrupted(szoht.minimize, Counted(stop_at=60), np.zeros(D), store=store, **limits, **SETTINGS)
     with closing(sqlite3.connect(store)) as connection:
         connection.execute("UPDATE runs SET seconds = 2000")
         connection.commit()
@@ -174,7 +167,7 @@ def test_time_counts_over_all_processes(store):
 def test_stop_rules_and_callbacks_see_the_whole_run(store):
     settings = SETTINGS | {"stop": Stalled(3), "max_queries": 2000}
     whole = szoht.minimize(Counted(), np.zeros(D), **settings)
-    szoht.minimize(Counted(stop_at=100), np.zeros(D), store=store, **settings)
+    interrupted(szoht.minimize, Counted(stop_at=100), np.zeros(D), store=store, **settings)
     seen = []
     result = szoht.resume(store, Counted(), callback=lambda progress: seen.append(progress.queries))
     assert_same(result, whole)
@@ -233,12 +226,19 @@ def test_vectorised_sparse_aware_and_workers(store):
 
     settings = SETTINGS | {"vectorized": True, "chunk_size": 5, "max_queries": 150}
     whole = szoht.minimize(Counted(stack), np.zeros(D), **settings)
-    first = szoht.minimize(Counted(stack, stop_at=4), np.zeros(D), store=store, **settings)
+    first = interrupted(
+        szoht.minimize, Counted(stack, stop_at=4), np.zeros(D), store=store, **settings
+    )
     assert_same(szoht.resume(store, Counted(stack), run=first.run), whole)
 
     plain = szoht.minimize(Counted(), np.zeros(D), max_queries=150, **SETTINGS)
-    second = szoht.minimize(
-        Counted(stop_at=50), np.zeros(D), max_queries=150, store=store, **SETTINGS
+    second = interrupted(
+        szoht.minimize,
+        Counted(stop_at=50),
+        np.zeros(D),
+        max_queries=150,
+        store=store,
+        **SETTINGS,
     )
     threads = szoht.executors.Threads(3)
     assert_same(szoht.resume(store, Counted(), run=second.run, executor=threads), plain)
@@ -265,55 +265,6 @@ def test_another_version_alone_changes_nothing(store, monkeypatch):
     first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **SETTINGS)
     monkeypatch.setattr("szoht.store.spec.__version__", "9.9")
     assert_same(szoht.resume(store, fun), first)
-
-
-@pytest.mark.parametrize(
-    ("method", "name"), [("auto", "auto"), ("szoht", "sphere"), ("szoht", "composite")]
-)
-def test_another_revision_is_refused(store, monkeypatch, method, name):
-    settings = SETTINGS | {"method": method, "options": {}}
-    first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **settings)
-    before = store.read_bytes()
-    now = REVISIONS.get(name, 1)
-    monkeypatch.setitem(REVISIONS, name, now + 1)
-    with pytest.raises(
-        RunMismatchError,
-        match=f"revision {now} of '{name}', and this is revision {now + 1}.*Install szoht==",
-    ):
-        szoht.resume(store, fun)
-    assert store.read_bytes() == before
-    with szoht.Store(store) as file:
-        assert file.runs()[0].best == first.fun
-        assert file.snapshot(first.run).best.value == first.fun
-    second = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **settings)
-    assert_same(szoht.resume(store, fun, run=second.run), second)
-    monkeypatch.setitem(REVISIONS, name, now)
-    with pytest.raises(
-        RunMismatchError, match=f"revision {now + 1} of '{name}', and this is revision {now}"
-    ):
-        szoht.resume(store, fun, run=second.run)
-
-
-def test_numbers_that_come_out_differently_are_noticed(store, monkeypatch):
-    szoht.minimize(Counted(stop_at=90), np.zeros(D), max_queries=150, store=store, **SETTINGS)
-    before = store.read_bytes()
-    prox = szoht.Sparse.prox
-    monkeypatch.setattr(szoht.Sparse, "prox", lambda *a: prox(*a) * (1 + 1e-15))
-    with pytest.raises(RunMismatchError, match="asks for other points than those stored"):
-        szoht.resume(store, Counted())
-    assert store.read_bytes() == before
-
-
-def test_a_state_that_comes_out_differently_is_noticed(store, monkeypatch):
-    first = szoht.minimize(fun, np.zeros(D), max_queries=100, store=store, **SETTINGS)
-    note = szoht.algorithms.composite.Composite._record
-    monkeypatch.setattr(
-        szoht.algorithms.composite.Composite,
-        "_record",
-        lambda self, state, point: note(self, state, point._replace(value=point.value - 1e-9)),
-    )
-    with pytest.raises(RunMismatchError, match="has come to another state"):
-        szoht.resume(store, fun, run=first.run)
 
 
 def test_what_is_only_said_about_a_state_is_not_compared(store, monkeypatch):
@@ -411,14 +362,14 @@ def test_a_sparse_start(store, scipy):
     settings = {"k": 4, "method": "sketch_ht", "max_queries": 2000, "rng": 0}
     whole = szoht.minimize(Counted(function), start, **settings)
     broken = Counted(function, stop_at=whole.counts.points // 2)
-    first = szoht.minimize(broken, start, store=store, **settings)
+    first = interrupted(szoht.minimize, broken, start, store=store, **settings)
     again = Counted(function)
     second = szoht.resume(store, again)
     assert isinstance(second.x, szoht.SparseVector)
     assert np.array_equal(second.x, whole.x)
     assert (second.fun, second.nfev, second.nit) == (whole.fun, whole.nfev, whole.nit)
     assert broken.calls - 1 + again.calls == whole.counts.points
-    szoht.resume(store, Counted(function, stop_at=1), run=first.run)  # compares the snapshot
+    szoht.resume(store, Counted(function, stop_at=1), run=first.run)
     with szoht.Store(store) as file:
         assert np.array_equal(file.snapshot(first.run).best.x, file.snapshot(first.run).best.x)
         assert file.runs()[0].d == 10**6

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import szoht
+from interrupts import interrupted
 from szoht.errors import RunMismatchError
 from szoht.run.external import Reply, answer, begin, replay, waiting
 from szoht.store.codec import decode, encode
@@ -49,16 +50,15 @@ def test_a_run_is_continued_to_the_same_result(tmp_path):
     settings = {"k": 3, "max_queries": 150, "rng": 0}
     calls = []
 
-    def interrupted(x):
+    def impatient(x):
         calls.append(x)
         if len(calls) == 20:
             raise KeyboardInterrupt
         return profit(x)
 
     path = tmp_path / "runs.db"
-    part = szoht.maximize(interrupted, knobs(), **settings, store=path)
-    assert part.status is szoht.Status.INTERRUPTED
-    more = szoht.resume(path, interrupted, run=part.run)
+    part = interrupted(szoht.maximize, impatient, knobs(), **settings, store=path)
+    more = szoht.resume(path, impatient, run=part.run)
     whole = szoht.maximize(profit, knobs(), **settings)
     assert len(calls) == whole.nfev + 1
     assert np.array_equal(more.x, whole.x)

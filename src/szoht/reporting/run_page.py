@@ -117,12 +117,11 @@ def _changes(result: Result) -> Section:
             change.nominal,
             change.value,
             change.bound,
-            "" if math.isnan(change.effect) else change.effect,
-            change.effect_source,
+            "not measured" if math.isnan(change.effect) else change.effect,
         )
         for change in changes
     ]
-    header = ("name", "nominal", "value", "bound hit", "effect when put back", "known by")
+    header = ("name", "nominal", "value", "bound hit", "effect when put back")
     return Section(
         anchor="changes",
         title="Changes",

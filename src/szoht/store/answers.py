@@ -5,17 +5,15 @@ outputs follows from the number of bytes.
 """
 
 import zlib
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from szoht.core.query import Plan
-from szoht.core.sparse_vector import SparseVector
 from szoht.core.validation import frozen
 from szoht.evaluation.chunks import Chunk, ChunkValues
-from szoht.types import Vector
 
-__all__ = ["ANSWER_COLUMNS", "digest", "from_row", "to_row"]
+__all__ = ["ANSWER_COLUMNS", "from_row", "to_row"]
 
 ANSWER_COLUMNS = 'query, start, stop, "values", gradient, crc'
 DOUBLE_BYTES = 8
@@ -32,26 +30,23 @@ def to_row(answer: ChunkValues) -> Row:
     return *place, values, gradient, _crc(*place, values, gradient)
 
 
-def from_row(stored: tuple[Any, ...], plan: Plan, first_indices: list[int]) -> ChunkValues | None:
+def from_row(stored: tuple[Any, ...], sizes: Sequence[int], d: int) -> ChunkValues | None:
     """Return the answer that a row holds; None unless it is whole and fits the plan.
 
-    ``first_indices`` are the indices in the plan of the first points of its queries.
+    ``sizes`` are the numbers of points of the plan's queries.
     """
     query, start, stop, values, gradient, crc = stored
     if not all(type(number) is int for number in (query, start, stop)):
         return None
-    if not (
-        0 <= query < len(first_indices)
-        and 0 <= start < stop <= plan.n_points - first_indices[query]
-    ):
+    if not (0 <= query < len(sizes) and 0 <= start < stop <= sum(sizes[query:])):
         return None
     n_points = stop - start
     if not (isinstance(values, bytes) and values) or len(values) % (DOUBLE_BYTES * n_points):
         return None
-    if gradient is not None:
-        size = DOUBLE_BYTES * plan.queries[query].base.size
-        if not isinstance(gradient, bytes) or len(gradient) != size:
-            return None
+    if gradient is not None and not (
+        isinstance(gradient, bytes) and len(gradient) == DOUBLE_BYTES * d
+    ):
+        return None
     if crc != _crc(query, start, stop, values, gradient):
         return None
     return ChunkValues(
@@ -59,30 +54,6 @@ def from_row(stored: tuple[Any, ...], plan: Plan, first_indices: list[int]) -> C
         values=_floats(values).reshape(n_points, -1),
         gradient=None if gradient is None else _floats(gradient),
     )
-
-
-def digest(plan: Plan) -> int:
-    """Return a number that tells plans with different points apart.
-
-    It covers the base points, the samples and the numbers of directions; directions come from the
-    seed.
-    """
-    crc, last = 0, None
-    for query in plan.queries:
-        if query.base is not last:
-            crc = _base_crc(query.base, crc)
-        last = query.base
-        if query.sample is not None:
-            crc = zlib.crc32(query.sample.data, crc)
-        crc = zlib.crc32(f"{query.n_points} {query.radius!r}".encode(), crc)
-    return crc
-
-
-def _base_crc(base: Vector, crc: int) -> int:
-    if isinstance(base, SparseVector):
-        crc = zlib.crc32(f"{base.size} ".encode() + base.indices.tobytes(), crc)
-        return zlib.crc32(base.values.data, crc)
-    return zlib.crc32(base.data, crc)
 
 
 def _crc(query: int, start: int, stop: int, values: bytes, gradient: bytes | None) -> int:

@@ -9,73 +9,15 @@ from pathlib import Path
 from szoht.errors import StoreError, StoreFileError, StoreWriteError
 from szoht.store.copies import ReadCopy
 from szoht.store.files import (
-    APPLICATION_ID,
     error_code,
     foreign_files,
     holds_store,
     is_writable,
     roll_back,
 )
+from szoht.store.schema import APPLICATION_ID, SCHEMAS, VERSION
 
-__all__ = ["VERSION", "connect", "damaged", "reading", "transaction", "writing"]
-
-VERSION = 1
-"""Of the schema, at byte 60 of the file (``PRAGMA user_version``)."""
-
-SCHEMA = (
-    """CREATE TABLE runs (
-        number INTEGER PRIMARY KEY,
-        id TEXT NOT NULL UNIQUE,
-        started TEXT NOT NULL,
-        version TEXT NOT NULL,
-        function TEXT,
-        algorithm TEXT NOT NULL,
-        d INTEGER NOT NULL,
-        k INTEGER,
-        seed TEXT NOT NULL,
-        settings TEXT NOT NULL,
-        arrays BLOB NOT NULL,
-        crc INTEGER NOT NULL,
-        status TEXT NOT NULL,
-        seconds REAL NOT NULL
-    )""",
-    """CREATE TABLE rounds (
-        run INTEGER NOT NULL REFERENCES runs,
-        round INTEGER NOT NULL,
-        points INTEGER NOT NULL,
-        seconds REAL,
-        PRIMARY KEY (run, round)
-    ) WITHOUT ROWID""",
-    """CREATE TABLE answers (
-        run INTEGER NOT NULL REFERENCES runs,
-        round INTEGER NOT NULL,
-        query INTEGER NOT NULL,
-        start INTEGER NOT NULL,
-        stop INTEGER NOT NULL,
-        "values" BLOB NOT NULL,
-        gradient BLOB,
-        crc INTEGER NOT NULL,
-        PRIMARY KEY (run, round, query, start)
-    ) WITHOUT ROWID""",
-    """CREATE TABLE snapshots (
-        run INTEGER PRIMARY KEY REFERENCES runs,
-        round INTEGER NOT NULL,
-        summary TEXT NOT NULL,
-        state TEXT NOT NULL,
-        arrays BLOB NOT NULL,
-        crc INTEGER NOT NULL
-    )""",
-    """CREATE TABLE faults (
-        number INTEGER PRIMARY KEY,
-        run INTEGER NOT NULL REFERENCES runs,
-        round INTEGER NOT NULL,
-        point INTEGER NOT NULL,
-        attempt INTEGER NOT NULL,
-        reason TEXT NOT NULL,
-        stderr TEXT NOT NULL,
-        at TEXT NOT NULL
-    )""",
-)
+__all__ = ["connect", "damaged", "reading", "transaction", "writing"]
 
 BUSY_SECONDS = 30.0
 BUSY_RETRY_SECONDS = 0.01
@@ -157,7 +99,7 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
     if verdict != "ok":
         raise damaged(path, verdict)
     # views, triggers and computed columns would be code in the file
-    if sorted(_words(sql) for (sql,) in rows) != sorted(map(_words, SCHEMA)):
+    if sorted(_words(sql) for (sql,) in rows) != sorted(map(_words, SCHEMAS[version])):
         raise StoreFileError(
             f"{path} has other tables than a run store of version {version}; it was left as it is."
         )
@@ -220,7 +162,7 @@ def _create(connection: sqlite3.Connection) -> None:
         # first, so that what a killed process leaves is known to be ours and can be rolled back
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
-        for statement in SCHEMA:
+        for statement in SCHEMAS[VERSION]:
             connection.execute(statement)
     connection.execute("COMMIT")
 

@@ -13,9 +13,9 @@ from io import FileIO
 from pathlib import Path
 
 from szoht.errors import StoreFileError
+from szoht.store.schema import APPLICATION_ID
 
 __all__ = [
-    "APPLICATION_ID",
     "beside",
     "error_code",
     "foreign_files",
@@ -25,9 +25,6 @@ __all__ = [
     "pages_of",
     "roll_back",
 ]
-
-APPLICATION_ID = 0x737A6F68
-"""The letters "szoh", at byte 68 of the file: SQLite's field for a file's application."""
 
 JOURNAL_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
 

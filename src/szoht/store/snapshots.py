@@ -1,4 +1,4 @@
-"""Snapshots of a run: to be shown, and to check that a replay is exact."""
+"""Snapshots of a run: shown in lists, and where a run goes on that cannot be replayed so far."""
 
 import json
 import sys
@@ -7,19 +7,15 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from szoht.core.algorithm import Measured, State
-from szoht.core.sparse_vector import SparseVector
 from szoht.errors import EncodingError
 from szoht.result import Progress
 from szoht.store.codec import Encoded, decode_entries, encode
 from szoht.types import Vector
 
-__all__ = ["NOT_COMPARED", "Snapshot", "read_summary", "take_snapshot"]
+__all__ = ["Snapshot", "read_summary", "take_snapshot"]
 
-NOT_COMPARED = -2
-"""The round of a snapshot that is shown, and with which no replay is compared."""
-
-ENTRIES = {"iteration": int, "x": Vector, "best": Measured | None}
-"""What is written and read. Version 0.1 wrote all of a state, of which the rest is ignored."""
+ENTRIES = {"iteration": int, "x": Vector, "best": Measured | None, "solution": Measured | None}
+"""What is written and read: the iterate, the best point, and the answer if the run has ended."""
 
 
 class Snapshot(NamedTuple):
@@ -47,8 +43,9 @@ class Snapshot(NamedTuple):
 
     @property
     def entries(self) -> dict[str, Any]:
-        """The iteration, the iterate and the best point."""
-        entries = decode_entries(Encoded(self.state, self.arrays), ENTRIES, ignore_others=True)
+        """The iteration, the iterate, the best point, and the answer if there is one."""
+        read = decode_entries(Encoded(self.state, self.arrays), ENTRIES, ignore_others=True)
+        entries = {"solution": None} | read
         if entries.keys() != ENTRIES.keys():
             raise EncodingError("a snapshot is not complete")
         return entries
@@ -63,23 +60,19 @@ class Snapshot(NamedTuple):
         """Raise `EncodingError` unless everything can be read."""
         _ = self.counts, self.entries
 
-    def agrees(self, other: "Snapshot") -> bool:
-        """Tell whether two snapshots are of the same moment of the same run."""
-        ours, theirs = self.counts, other.counts
-        counts = (ours.keys() & theirs.keys()) - {"best", "support_size"}
-        if any(ours[name] != theirs[name] for name in counts):
-            return False
-        one, two = self.entries, other.entries
-        return one["iteration"] == two["iteration"] and all(
-            _bits(a) == _bits(b) for a, b in ((one["x"], two["x"]), (one["best"], two["best"]))
-        )
 
+def take_snapshot(
+    round_: int, state: State, progress: Progress, solution: Measured | None = None
+) -> Snapshot:
+    """Return a snapshot of a run that has been told ``round_`` and all rounds before it.
 
-def take_snapshot(round_: int, state: State, progress: Progress) -> Snapshot:
-    """Return a snapshot of a run that has been told ``round_`` and all rounds before it."""
+    ``solution`` is the answer of a run that has ended.
+    """
     best = None if progress.best is None else progress.best.value
     summary = {"iteration": progress.iteration, **asdict(progress.counts), "best": best}
-    contents = encode({"iteration": state.iteration, "x": state.x, "best": state.best})
+    contents = encode(
+        {"iteration": state.iteration, "x": state.x, "best": state.best, "solution": solution}
+    )
     return Snapshot(round_, json.dumps(summary), *contents)
 
 
@@ -100,12 +93,3 @@ def read_summary(text: str) -> dict[str, Any]:
 def _is_best(value: object) -> bool:
     number = type(value) is int and abs(value) <= sys.float_info.max
     return value is None or isinstance(value, float) or number
-
-
-def _bits(part: Any) -> object:
-    """Return what two equal points have in common to the last bit."""
-    if isinstance(part, Measured):
-        return _bits(part.x), repr(part.value)
-    if isinstance(part, SparseVector):
-        return part.size, part.indices.tobytes(), part.values.tobytes()
-    return None if part is None else part.tobytes()

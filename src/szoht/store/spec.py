@@ -1,13 +1,12 @@
 """The specification of a run: everything but its answers that is needed to repeat it."""
 
-import dataclasses
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, Self, cast, get_type_hints
+from typing import Any, Literal, Self, get_type_hints
 
-from szoht.algorithms.registry import revision
 from szoht.core.algorithm import Algorithm, Measured
+from szoht.core.operator import Operator
 from szoht.core.variables import Variables
 from szoht.core.version import __version__
 from szoht.errors import EncodingError, RunMismatchError
@@ -15,12 +14,36 @@ from szoht.evaluation.programs import Program
 from szoht.stopping import Rule
 from szoht.store.codec import Encoded, decode, decode_entries, encode
 from szoht.store.fingerprint import matches, stable_repr
-from szoht.store.names import name_of
 from szoht.types import Vector
 
-__all__ = ["RunSpec"]
+__all__ = ["Request", "RunSpec"]
 
 LIMITS = frozenset({"max_queries", "max_iterations", "max_seconds", "target"})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Request:
+    """The method that a user asked for by name, and what it was given.
+
+    A later version in which that method is made of other parts makes it from this again.
+    """
+
+    method: str
+    k: int | None = None
+    constraint: Operator | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    has_gradient: bool = False
+    plan_width: int = 1
+
+    @property
+    def data(self) -> Self | None:
+        """The request as a store holds it; None if something in it is not data.
+
+        Without the policy: its numbers are those of one version of the default solver.
+        """
+        options = {name: value for name, value in self.options.items() if name != "policy"}
+        whole = replace(self, options=options)
+        return None if _as_data(whole, Request) is None else whole
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,14 +55,14 @@ class RunSpec:
     fingerprint of the function, and ``source`` where it can be found again: a `Program`, or
     ``module:name``. With ``variables``, ``x0`` and the method are in the solver's numbers;
     ``limits`` and values are as the user states them. ``known`` is the best known point, which is
-    measured beside x0 before the method begins. ``revisions`` are those of the method and
-    its parts, by registered names. ``version`` is for people to read.
+    measured beside x0 before the method begins. ``request`` is how the user asked for the method,
+    if by name. ``version`` is for people to read.
     """
 
     version: str = __version__
     algorithm: str
     method: Algorithm | None
-    revisions: dict[str, int] = field(default_factory=dict)
+    request: Request | None = None
     x0: Vector
     seed: int
     limits: dict[str, float | None]
@@ -69,16 +92,28 @@ class RunSpec:
             return shlex.join(self.source.command)
         return None if self.function is None else self.function["name"]
 
+    @property
+    def answers_best(self) -> bool:
+        """Whether the answer is the best point evaluated, so that points must not be lost."""
+        return bool(getattr(self.method, "answers_best", False))
+
     def encoded(self) -> Encoded:
         """Return the specification as a store holds it."""
         data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         method, stop = _as_data(self.method, Algorithm), _as_data(self.stop, Rule)
-        return encode(data | {"method": method, "stop": stop, "revisions": _revisions(self.method)})
+        request = None if self.request is None else self.request.data
+        return encode(data | {"method": method, "stop": stop, "request": request})
 
     @classmethod
     def decoded(cls, encoded: Encoded) -> Self:
-        """Return the specification that a store held."""
-        data = decode_entries(encoded, get_type_hints(cls))
+        """Return the specification that a store held.
+
+        What a later version has no place for is ignored, and a method whose parts it does not know
+        is None: it is made again from the request.
+        """
+        data = decode_entries(
+            encoded, get_type_hints(cls), ignore_others=True, or_none=("method", "request")
+        )
         try:
             spec = cls(**data)
         except TypeError as error:
@@ -96,17 +131,12 @@ class RunSpec:
 
     def checked(self, *, method: Algorithm | None = None, stop: Rule | None = None) -> Self:
         """Return the specification with what had to be given again, which must be the same."""
-        for name in _revisions(self.method) | self.revisions:
-            stored = self.revisions.get(name, 1)  # version 0.1 did not store any
-            if revision(name) != stored:
-                raise RunMismatchError(
-                    f"the run was made with revision {stored} of {name!r}, and this is revision "
-                    f"{revision(name)}, which may ask other points. Install szoht=={self.version} "
-                    "to resume it, or start a new run from its best point."
-                )
+        stored = self.method
+        if stored is None and method is None and self.request is not None:
+            return replace(self, stop=_choose("stop", stop, self.stop, self.stop_description))
         return replace(
             self,
-            method=_choose("method", method, self.method, self.algorithm),
+            method=_choose("method", method, stored, self.algorithm),
             stop=_choose("stop", stop, self.stop, self.stop_description),
         )
 
@@ -127,21 +157,6 @@ def _as_data(value: Any, place: Any) -> Any:
     except EncodingError:
         return None
     return value
-
-
-def _revisions(part: Any) -> dict[str, int]:
-    """Return the revisions of a registered record and of those inside it."""
-    if not dataclasses.is_dataclass(part):
-        return {}
-    try:
-        name = name_of(cast(type, type(part)))
-    except EncodingError:
-        found = {}
-    else:
-        found = {part: revision(part) for part in (name, *getattr(part, "revised", ()))}
-    for entry in fields(part):
-        found |= _revisions(getattr(part, entry.name, None))
-    return found
 
 
 def _choose(name: str, given: Any, stored: Any, description: str) -> Any:

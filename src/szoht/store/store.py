@@ -6,8 +6,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import NoneType
@@ -26,9 +25,12 @@ from szoht.result import Status
 from szoht.store import locking
 from szoht.store.codec import Encoded
 from szoht.store.database import connect, damaged, reading, transaction
-from szoht.store.snapshots import Snapshot, read_summary
+from szoht.store.rounds import RoundTable
+from szoht.store.schema import FIRST_RESUMABLE
+from szoht.store.snapshots import Snapshot
 from szoht.store.spec import RunSpec
 from szoht.store.stored_run import Fault, StoredRun
+from szoht.store.summaries import SELECT_SUMMARY, Durable, RunSummary, durable, summarize
 
 __all__ = ["RunSummary", "Store", "StoreLike", "open_store"]
 
@@ -36,55 +38,23 @@ ID_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 ID_LENGTH = 6
 RETRY_SECONDS = 0.02
 
-STORED_UNFINISHED = ("RUNNING", "INTERRUPTED", "FAILED", "STORE")
-UNFINISHED = (*STORED_UNFINISHED, "STOPPED", "WAITING")
+UNFINISHED = tuple(status.name for status in Status if status.goes_on)
 
 SELECT_NUMBER = "SELECT number, id FROM runs"
 NEWEST_ROW = "ORDER BY number DESC LIMIT 1"
 
-SELECT_SUMMARY = (
-    "SELECT number, id, started, function, algorithm, d, k, seed, status, seconds, summary "
-    "FROM runs LEFT JOIN snapshots ON run = number"
-)
-
 COLUMN_TYPES: dict[str, Any] = {
-    **dict.fromkeys(("number", "d", "crc", "round", "point", "attempt"), int),
+    **dict.fromkeys(("number", "d", "crc", "point", "attempt"), int),
     **dict.fromkeys(("id", "started", "version", "algorithm", "seed", "settings", "status"), str),
     **dict.fromkeys(("state", "reason", "stderr"), str),
     "seconds": (float, int),
     "arrays": bytes,
     "k": (int, NoneType),
     "function": (str, NoneType),
-    "summary": (str, NoneType),  # None in a list, for a run that has no snapshot yet
+    "round": (int, NoneType),  # None in a list, for a run that has no snapshot yet
+    "summary": (str, NoneType),
 }
 """The types of the columns, which SQLite does not enforce."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunSummary:
-    """One line of a list of runs.
-
-    ``function`` is None if points are evaluated externally. ``status`` is the name of a `Status`,
-    or of an open run that no process has locked: STOPPED, or WAITING for values from elsewhere.
-    """
-
-    name: str
-    started: str
-    function: str | None
-    algorithm: str
-    d: int
-    k: int | None
-    seed: int
-    status: str
-    seconds: float
-    queries: int
-    iteration: int
-    best: float | None
-
-    @property
-    def finished(self) -> bool:
-        """Whether there is nothing to resume."""
-        return self.status not in UNFINISHED
 
 
 class Store:
@@ -109,6 +79,7 @@ class Store:
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
         self.path = Path(path)
         self._connection, self._copy = connect(self.path, create=create)
+        (self._version,) = self._select("PRAGMA user_version")[0]
 
     def __enter__(self) -> Self:
         return self
@@ -146,8 +117,9 @@ class Store:
 
         Without a name, the newest unfinished run, or the newest if all are finished.
         """
-        self._check_writable()
         number, name = self._find(run)
+        self._check_resumable(self._row(number))
+        self._check_writable()
         (row,) = self._select("SELECT seconds FROM runs WHERE number = ?", number)
         (seconds,) = self._check_types(row, f"the entry of run {name}")
         self._acquire(name, number, wait=wait, seconds=float(seconds))
@@ -198,9 +170,9 @@ class Store:
                 raise ParameterTypeError(f"`run` must be the name of a run; got {shown(run)}.")
             rows = self._select(f"{SELECT_NUMBER} WHERE id = ?", run) if run.isascii() else []
         else:
+            places = ", ".join("?" * len(UNFINISHED))
             rows = self._select(
-                f"{SELECT_NUMBER} WHERE status IN (?, ?, ?, ?) {NEWEST_ROW}",
-                *STORED_UNFINISHED,
+                f"{SELECT_NUMBER} WHERE status IN ({places}) {NEWEST_ROW}", *UNFINISHED
             )
             rows = rows or self._select(f"{SELECT_NUMBER} {NEWEST_ROW}")
         if rows:
@@ -233,7 +205,20 @@ class Store:
                 )
             time.sleep(RETRY_SECONDS)
 
+    def _check_resumable(self, row: Any) -> None:
+        if self._version < FIRST_RESUMABLE:
+            raise RunMismatchError(
+                f"run {row['id']} of {self.path} was made by szoht {row['version']}. Runs from "
+                "before version 0.2.0 are listed and not resumed: start a new run from its best "
+                "point."
+            )
+
     def _check_writable(self) -> None:
+        if self._version < FIRST_RESUMABLE:
+            raise StoreWriteError(
+                f"The run store {self.path} is from before version 0.2.0: its runs are listed, and "
+                "nothing is added to it. Choose another file."
+            )
         if self._copy is not None:
             raise StoreWriteError(
                 f"The run store {self.path} can be read and not written: the file or its folder "
@@ -242,6 +227,7 @@ class Store:
 
     def _open(self, number: int, *, locked: bool) -> StoredRun:
         row = self._row(number)
+        self._check_resumable(row)
         return StoredRun(
             self._connection,
             self.path,
@@ -260,6 +246,7 @@ class Store:
         return row
 
     def _spec(self, row: Any) -> RunSpec:
+        self._check_resumable(row)
         encoded = Encoded(row["settings"], row["arrays"])
         if row["crc"] != encoded.crc:
             raise damaged(self.path, f"the settings of run {row['id']}")
@@ -276,7 +263,7 @@ class Store:
         rows = self._select(
             "SELECT round, summary, state, arrays, crc FROM snapshots WHERE run = ?", number
         )
-        if not rows:
+        if not rows or self._version < FIRST_RESUMABLE:
             return None
         *contents, crc = self._check_types(rows[0], what)
         snapshot = Snapshot(*contents)
@@ -289,34 +276,14 @@ class Store:
         return snapshot
 
     def _summary(self, row: Any) -> RunSummary:
-        what = f"the entry of run {row['id']}"
-        self._check_types(row, what)
-        try:
-            shown = {} if row["summary"] is None else read_summary(row["summary"])
-            seed = int(row["seed"])
-            datetime.fromisoformat(row["started"])
-        except (EncodingError, ValueError) as error:
-            raise damaged(self.path, f"{what}: {error}") from error
-        status, seconds = row["status"], row["seconds"]
-        holder = locking.holder(self.path, row["number"])
-        if status == "RUNNING" and holder and holder.alive:
-            seconds = max(seconds, holder.elapsed)  # a call of the function may take hours
-        elif status == "RUNNING":
-            status = "WAITING" if row["function"] is None else "STOPPED"
-        return RunSummary(
-            name=row["id"],
-            started=row["started"],
-            function=row["function"],
-            algorithm=row["algorithm"],
-            d=row["d"],
-            k=row["k"],
-            seed=seed,
-            status=status,
-            seconds=seconds,
-            queries=shown.get("queries", 0),
-            iteration=shown.get("iteration", 0),
-            best=shown.get("best"),
-        )
+        self._check_types(row, f"the entry of run {row['id']}")
+        newer = Durable()
+        if self._version >= FIRST_RESUMABLE and Status[row["status"]].goes_on:
+            with suppress(RunMismatchError):  # what cannot be read here is listed all the same
+                spec = self._spec(self._row(row["number"]))
+                rounds = RoundTable(self._connection, self.path, row["number"], spec.x0)
+                newer = durable(rounds, spec, -1 if row["round"] is None else row["round"])
+        return summarize(self.path, row, newer)
 
     def _check_types(self, row: Any, what: str) -> tuple[Any, ...]:
         """Return a row, whose columns must have their types."""

@@ -1,24 +1,31 @@
 """One run of a store, locked by this process or open to be read."""
 
-import math
 import sqlite3
 import time
+import zlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from szoht.core.clock import Clock
+from szoht.core.ledger import OTHER_POINTS_BYTES
 from szoht.core.query import Plan
-from szoht.errors import RunMismatchError
-from szoht.evaluation.chunks import Chunk, ChunkValues, first_point_indices
+from szoht.errors import EncodingError, RunMismatchError
+from szoht.evaluation.chunks import Chunk, ChunkValues, chunk_of_point, first_point_indices
 from szoht.result import Status
 from szoht.store import answers, locking
+from szoht.store.codec import Encoded
 from szoht.store.database import BUSY_SECONDS, damaged, reading, transaction
-from szoht.store.snapshots import NOT_COMPARED, Snapshot
+from szoht.store.digests import digest
+from szoht.store.parts import Part
+from szoht.store.points import MOST_POINTS, encode_points
+from szoht.store.rounds import RoundTable, checksum
+from szoht.store.snapshots import Snapshot
 from szoht.store.spec import RunSpec
+from szoht.types import Vector
 
-__all__ = ["Fault", "StoredRun"]
+__all__ = ["Fault", "ReplayLeftOff", "StoredRun"]
 
 COMMIT_INTERVAL_SECONDS = 0.05
 """While a plan is evaluated, answers wait no longer than this for the next commit."""
@@ -37,6 +44,10 @@ class Fault(NamedTuple):
     attempt: int
     reason: str
     stderr: str = ""
+
+
+class ReplayLeftOff(Exception):  # noqa: N818  (control flow inside the library, never the user's)
+    """The run asks for other points than those that are stored, by more than rounding."""
 
 
 class StoredRun:
@@ -79,12 +90,13 @@ class StoredRun:
         self.clock = Clock()
         self.seconds_before = seconds
         self.round = -1
-        self._connection = connection
         self.path = path
+        self.rounds = RoundTable(connection, path, number, spec.x0)
+        self._connection = connection
         self._number = number
-        self._outputs: tuple[int, ...] | None = None
-        self._digest: int | None = None
-        self._drop_round = False
+        self._new_round: tuple[int, bytes] | None = None
+        self._set_aside = False
+        self._other_bytes = 0
         self._answers: list[ChunkValues] = []
         self._faults: list[Fault] = []
         self._snapshot: Snapshot | None = None
@@ -103,33 +115,92 @@ class StoredRun:
             self.locked = False
             locking.release(self.path, self._number)
 
-    def start_round(self, plan: Plan) -> tuple[dict[Chunk, ChunkValues], float | None]:
-        """Return the stored answers to the next plan, and the run's time when it was complete.
+    def start_round(self, plan: Plan) -> tuple[dict[Chunk, ChunkValues], float | None, Plan]:
+        """Return the stored answers to the next plan, the time when it was complete, and the plan.
 
-        The time is None if the round is not complete.
+        The time is None if it is not complete. The plan has the points that were evaluated, which
+        may differ by rounding. Raises `ReplayLeftOff` if other points are stored.
         """
+        if plan.n_points > MOST_POINTS:
+            raise RunMismatchError(
+                f"run {self.name} asks for {plan.n_points:,} points at once; a store takes at most "
+                f"{MOST_POINTS:,}. Lower the number of directions `q`."
+            )
         self.round += 1
-        digest = answers.digest(plan)
+        row, bits = self.rounds.row(self.round), digest(plan)
+        evaluated = plan
+        if row is not None and row[0] != bits:
+            stored = self.rounds.plan(self.round, row[1])
+            if stored.agrees(plan):
+                evaluated = stored.evaluated(plan)
+            elif self.limits_changed and self.rounds.last <= self.round + 1:
+                # the end was measured, at most by two rounds: the solution, the effects of changes
+                self._set_aside, row = True, None
+            else:
+                raise ReplayLeftOff
+        if row is None:
+            self._new_round = bits, self._encoded(plan)
+            return {}, None, plan
+        known = self.rounds.answers(self.round, [query.n_points for query in plan.queries])
+        if row[2] is not None:
+            self._check_complete(plan, known)
+        return known, row[2], evaluated
+
+    @property
+    def part(self) -> Part | None:
+        """The newest part, if the run has gone on from its evaluations."""
         with reading(self.path):
             row = self._connection.execute(
-                "SELECT points, seconds FROM rounds WHERE run = ? AND round = ?", self._key
+                "SELECT part, round, state, arrays, crc FROM parts WHERE run = ? "
+                "ORDER BY part DESC LIMIT 1",
+                (self._number,),
             ).fetchone()
-        if row is not None and row[0] != digest:
-            self._check_may_drop()
-            self._drop_round, row = True, None
-        self._digest = digest if row is None else None
         if row is None:
-            return {}, None
-        known, seconds = self._read_answers(plan), row[1]
-        if seconds is not None:
-            self._check_complete(plan, known, seconds)
-        return known, seconds
+            return None
+        number, round_, state, arrays, crc = row
+        whole = isinstance(state, str) and isinstance(arrays, bytes)
+        encoded = Encoded(state, arrays) if whole else Encoded("", b"")
+        if not whole or crc != _crc(f"{number} {round_}", encoded):
+            raise damaged(self.path, f"part {number} of run {self.name}")
+        try:
+            part = Part.decoded(number, round_, encoded)
+        except EncodingError as error:
+            raise damaged(self.path, f"part {number} of run {self.name}: {error}") from error
+        if part.x.size != self.spec.x0.size or not 0 <= part.round <= self.rounds.last + 1:
+            raise damaged(self.path, f"part {number} of run {self.name}")
+        return part
+
+    def begin_part(self, part: Part) -> None:
+        """Store that the run goes on from here, and count rounds from there."""
+        encoded = part.encoded()
+        crc = _crc(f"{part.number} {part.round}", encoded)
+        self._new_round, self._set_aside = None, False
+        self._commit(
+            "INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?, ?)",
+            *(self._number, part.number, part.round, *encoded, crc),
+        )
 
     def append(self, answer: ChunkValues) -> None:
         """Take a new answer; it is durable when `flush` returns, if not sooner."""
         self._answers.append(answer)
         if time.monotonic() - self._committed >= self._commit_interval:
             self._commit()
+
+    def append_late(self, round_: int, point: int, values: Vector) -> bool:
+        """Take the value of a point that was asked in an earlier part; tell whether one was."""
+        part = self.part
+        found = None if part is None or round_ >= part.round else self.rounds.find(round_)
+        if found is None or point >= found.plan.n_points:
+            return False
+        chunk = chunk_of_point(first_point_indices(found.plan), point)
+        if chunk in found.known:
+            return False
+        row = answers.to_row(ChunkValues(chunk=chunk, values=values))
+        self._commit(
+            "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            *(self._number, round_, *row),
+        )
+        return True
 
     def log_fault(self, fault: Fault) -> None:
         """Store a failed evaluation with the next commit."""
@@ -151,14 +222,8 @@ class StoredRun:
         self.spec = spec
 
     def reopen(self) -> None:
-        """Store that the run continues, perhaps with other limits, in one transaction.
-
-        A final measurement that is no part of the longer run is deleted, and the snapshot that was
-        taken after it is shown from now on and no longer compared.
-        """
+        """Store that the run continues, perhaps with other limits, in one transaction."""
         self.status = Status.RUNNING
-        if self.limits_changed and self.snapshot is not None:
-            self.snapshot = self._snapshot = self.snapshot._replace(round=NOT_COMPARED)
         encoded = self.spec.encoded()
         self._commit(
             "UPDATE runs SET settings = ?, arrays = ?, crc = ?, status = ? WHERE number = ?",
@@ -180,6 +245,22 @@ class StoredRun:
     def _key(self) -> tuple[int, int]:
         return self._number, self.round
 
+    def _encoded(self, plan: Plan) -> bytes:
+        """Return the points of a plan as they are stored, of few numbers where there are many."""
+        rows = self.spec.answers_best and self._other_bytes <= OTHER_POINTS_BYTES
+        try:
+            points = encode_points(plan, self.spec.x0, rows=rows)
+        except EncodingError:  # directions that are no rows of one width
+            points = encode_points(plan, self.spec.x0, rows=False)
+        if any(query.directions is not None for query in plan.queries):
+            self._other_bytes += len(points)
+        return points
+
+    def _check_complete(self, plan: Plan, known: Mapping[Chunk, ChunkValues]) -> None:
+        n_answered = sum(chunk.n_points for chunk in known)
+        if plan.n_points > n_answered * MAX_POINTS_PER_ANSWER:
+            raise damaged(self.path, f"round {self.round} of run {self.name} has few answers")
+
     def _commit(self, statement: str = "", *values: object) -> None:
         """Write what has been collected, and one more statement, in one transaction."""
         start = time.monotonic()
@@ -187,8 +268,8 @@ class StoredRun:
             self._write_collected()
             if statement:
                 self._connection.execute(statement, values)
-        self._digest = self._snapshot = None
-        self._drop_round = False
+        self._new_round = self._snapshot = None
+        self._set_aside = False
         self._answers.clear()
         self._faults.clear()
         self._committed = time.monotonic()
@@ -199,13 +280,12 @@ class StoredRun:
     def _write_collected(self) -> None:
         # OR IGNORE: an interrupt may come after a commit and before it is noted here
         execute, many = self._connection.execute, self._connection.executemany
-        if self._drop_round:
-            execute("DELETE FROM answers WHERE run = ? AND round >= ?", self._key)
-            execute("DELETE FROM rounds WHERE run = ? AND round >= ?", self._key)
-        if self._digest is not None:
-            execute(
-                "INSERT OR IGNORE INTO rounds VALUES (?, ?, ?, NULL)", (*self._key, self._digest)
-            )
+        if self._set_aside:
+            self._move_rounds()
+        if self._new_round is not None:
+            bits, points = self._new_round
+            row = (*self._key, bits, points, checksum(bits, points))
+            execute("INSERT OR IGNORE INTO rounds VALUES (?, ?, ?, ?, ?, NULL)", row)
         many(
             "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [(*self._key, *answers.to_row(answer)) for answer in self._answers],
@@ -223,49 +303,11 @@ class StoredRun:
             )
         execute("UPDATE runs SET seconds = ? WHERE number = ?", (self.clock.seconds, self._number))
 
-    def _check_may_drop(self) -> None:
-        """Raise unless this round measured the end of a run whose limits have changed.
+    def _move_rounds(self) -> None:
+        """Set aside what measured the end of the run, under numbers below zero."""
+        for number in range(self.round, self.rounds.last + 1):
+            self.rounds.move(number, self.rounds.lowest - 1)
 
-        There are at most two such rounds: the solution, and the effects of its changes.
-        Other points than those stored are otherwise a sign that this is not the same run.
-        """
-        with reading(self.path):
-            (last,) = self._connection.execute(
-                "SELECT max(round) FROM rounds WHERE run = ?", (self._number,)
-            ).fetchone()
-        if not (self.limits_changed and last <= self.round + 1):
-            raise RunMismatchError(
-                f"round {self.round} of run {self.name} asks for other points than those stored. "
-                "Another NumPy or another processor may round differently: resume the run on the "
-                "machine where it began."
-            )
 
-    def _read_answers(self, plan: Plan) -> dict[Chunk, ChunkValues]:
-        with reading(self.path):
-            rows = self._connection.execute(
-                f"SELECT {answers.ANSWER_COLUMNS} FROM answers WHERE run = ? AND round = ?",  # noqa: S608
-                self._key,
-            ).fetchall()
-        known, first_indices = {}, first_point_indices(plan)
-        for row in rows:
-            answer = answers.from_row(row, plan, first_indices)
-            if answer is None or not self._has_all_outputs(answer):
-                raise damaged(self.path, f"an answer of round {self.round} of run {self.name}")
-            known[answer.chunk] = answer
-        return known
-
-    def _has_all_outputs(self, answer: ChunkValues) -> bool:
-        """Tell whether an answer has as many outputs as the first one that was read."""
-        outputs = answer.values.shape[1:]
-        if self._outputs is None:
-            self._outputs = outputs
-        return outputs == self._outputs
-
-    def _check_complete(
-        self, plan: Plan, known: Mapping[Chunk, ChunkValues], seconds: object
-    ) -> None:
-        if not (isinstance(seconds, float) and 0 <= seconds < math.inf):
-            raise damaged(self.path, f"the time of round {self.round} of run {self.name}")
-        n_answered = sum(chunk.n_points for chunk in known)
-        if plan.n_points > n_answered * MAX_POINTS_PER_ANSWER:
-            raise damaged(self.path, f"round {self.round} of run {self.name} has few answers")
+def _crc(text: str, encoded: Encoded) -> int:
+    return zlib.crc32(text.encode(), encoded.crc)
