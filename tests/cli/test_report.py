@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import szoht
 from browser import look_at, needs_browser
+from interrupts import interrupted
 from szoht.cli.app import app
 
 
@@ -28,7 +29,9 @@ def test_the_time_is_that_of_the_run_and_not_of_its_replay(tmp_path):
         return float((x - 1) @ (x - 1))
 
     store = tmp_path / "runs.db"
-    stopped = szoht.minimize(slow, np.zeros(5), k=2, method="szoht", rng=0, store=store)
+    stopped = interrupted(
+        szoht.minimize, slow, np.zeros(5), k=2, method="szoht", rng=0, store=store
+    )
     outcome = CliRunner().invoke(app, ["report", str(store), stopped.run])
     assert outcome.exit_code == 0, outcome.output
     (line,) = [row for row in outcome.output.splitlines() if row.strip().startswith("seconds:")]
@@ -105,10 +108,10 @@ def test_a_page_in_a_browser(reported, tmp_path):
 def test_a_page_of_a_run_without_a_value(tmp_path):
     store, page = tmp_path / "runs.db", tmp_path / "run.html"
 
-    def interrupted(x):
+    def impatient(x):
         raise KeyboardInterrupt
 
-    szoht.minimize(interrupted, np.zeros(3), k=1, rng=0, store=store)
+    interrupted(szoht.minimize, impatient, np.zeros(3), k=1, rng=0, store=store)
     outcome = CliRunner().invoke(app, ["report", str(store), "--html", str(page)])
     assert outcome.exit_code == 0, outcome.output
     text = page.read_text()
@@ -180,4 +183,4 @@ def test_a_run_of_version_0_1_has_a_page_in_words(tmp_path):
             outcome = CliRunner().invoke(app, ["report", str(file), run.name, "--html", str(page)])
             assert outcome.exit_code == 0, outcome.output
             found.append(page.read_text())
-    assert any("may ask other points" in text for text in found)
+    assert all("listed and not resumed" in text for text in found)

@@ -72,12 +72,13 @@ class FewPixelAttack(EvasionAttack):  # type: ignore[misc, no-any-unimported, un
                 target is not None and target == label
             ):  # already the target class: treated as misclassified before
                 label = (target + 1) % self.estimator.nb_classes  # noqa: PLW2901
-            results.append(
-                attack(self.estimator.predict, image, int(label), target=target, **settings)
-            )
-            if results[-1].interrupted:
-                self.results = AttackResults(results, not_tried=len(x) - len(results))
-                raise KeyboardInterrupt
+            try:
+                results.append(
+                    attack(self.estimator.predict, image, int(label), target=target, **settings)
+                )
+            except KeyboardInterrupt as stop:
+                self.results = AttackResults.cut(results, stop, len(x))
+                raise
         self.results = AttackResults(results)
         changed = [
             result.adversarial if result.success else image

@@ -66,10 +66,11 @@ class FewPixelAttack(MinimizationAttack):  # type: ignore[misc, no-any-unimporte
         }
         results: list[AttackResult] = []
         for image, label, target in zip(images.numpy(), labels, targets, strict=True):
-            results.append(attack(predict, image, int(label), target=target, **settings))
-            if results[-1].interrupted:
-                self.results = AttackResults(results, not_tried=len(images) - len(results))
-                raise KeyboardInterrupt
+            try:
+                results.append(attack(predict, image, int(label), target=target, **settings))
+            except KeyboardInterrupt as stop:
+                self.results = AttackResults.cut(results, stop, len(images))
+                raise
         self.results = AttackResults(results)
         changed = [
             result.adversarial if result.success else image

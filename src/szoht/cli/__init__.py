@@ -2,6 +2,8 @@
 
 import sys
 
+from szoht.cli.interruption import handle_signals
+
 __all__ = ["main"]
 
 
@@ -13,4 +15,5 @@ def main() -> None:
         if error.name not in ("typer", "rich"):
             raise
         sys.exit(f"The command line needs the package {error.name}: pip install 'szoht[cli]'")
+    handle_signals()
     app()

@@ -8,7 +8,8 @@ import numpy as np
 import typer
 
 from szoht.cli import options
-from szoht.cli.results import EXIT_INTERRUPTED, write_or_print
+from szoht.cli.interruption import run_until_stopped
+from szoht.cli.results import write_or_print
 from szoht.errors import MissingExtraError, ParameterError
 from szoht.reporting.figures import load_matplotlib
 from szoht.types import Vector
@@ -66,28 +67,30 @@ def attack(
         picture, record = output.with_suffix(".png"), output.with_suffix(".json")
         for path in (picture, record):
             options.check_output("output", path, make_folder=True)
-        result = _attack(
-            model,
-            image,
-            label,
-            k=k,
-            unit="pixels" if pixels else "coordinates",
-            target=target,
-            scores=scores,
-            high=high,
-            method=method,
-            max_queries=budget,
-            batch_size=batch_size,
-            rng=seed,
-            progress=not quiet,
+        result, status = run_until_stopped(
+            lambda: _attack(
+                model,
+                image,
+                label,
+                k=k,
+                unit="pixels" if pixels else "coordinates",
+                target=target,
+                scores=scores,
+                high=high,
+                method=method,
+                max_queries=budget,
+                batch_size=batch_size,
+                rng=seed,
+                progress=not quiet,
+            )
         )
         options.echo(str(result))
         output.parent.mkdir(parents=True, exist_ok=True)
         write_or_print(record, json.dumps(result.as_json(), indent=2) + "\n")
         result.plot().savefig(picture, dpi=150)
     typer.echo(f"written: {picture}, {record}")
-    if result.interrupted:
-        raise typer.Exit(code=EXIT_INTERRUPTED)
+    if status:
+        raise typer.Exit(code=status)
 
 
 def _attack(

@@ -9,6 +9,7 @@ from szoht.cli import observed as stated_data
 from szoht.cli import options, programs
 from szoht.cli import variables as stated
 from szoht.cli.fits import FigureFile, ResidualsFile, check_figure, print_fit
+from szoht.cli.interruption import run_until_stopped
 from szoht.evaluation.oracle import OnError
 from szoht.run.least_squares import least_squares
 
@@ -87,29 +88,37 @@ def calibrate(
             returns="outputs",
         )
         with options.showing_progress(quiet=quiet) as bar:
-            fit = least_squares(
-                fun,
-                problem.start,
-                **problem.for_least_squares(),
-                k=_number_of_changes(k),
-                observed=measured.observed,
-                sigma=measured.sigma,
-                loss=cast(Loss, loss),
-                f_scale=f_scale,
-                x_as="dict" if named else "array",
-                max_queries=budget,
-                max_seconds=seconds,
-                target=target,
-                rng=seed,
-                vectorized=vectorized,
-                on_error=cast(OnError | None, on_error),
-                **options.executor_kwargs(fun, workers, retries),
-                progress=bar,
-                store=store,
-                level=level,
+            ended = run_until_stopped(
+                lambda: least_squares(
+                    fun,
+                    problem.start,
+                    **problem.for_least_squares(),
+                    k=_number_of_changes(k),
+                    observed=measured.observed,
+                    sigma=measured.sigma,
+                    loss=cast(Loss, loss),
+                    f_scale=f_scale,
+                    x_as="dict" if named else "array",
+                    max_queries=budget,
+                    max_seconds=seconds,
+                    target=target,
+                    rng=seed,
+                    vectorized=vectorized,
+                    on_error=cast(OnError | None, on_error),
+                    **options.executor_kwargs(fun, workers, retries),
+                    progress=bar,
+                    store=store,
+                    level=level,
+                )
             )
         print_fit(
-            fit, output=output, changes=changes, residuals=residuals, figure=figure, store=store
+            ended.result,
+            output=output,
+            changes=changes,
+            residuals=residuals,
+            figure=figure,
+            store=store,
+            status=ended.status,
         )
 
 

@@ -53,8 +53,9 @@ def print_fit(
     figure: Path | None = None,
     store: Path | None = None,
     function: str | None = None,
+    status: int = 0,
 ) -> None:
-    """Print an answer, write it to the files given, and set the exit status."""
+    """Print an answer, write it to the files given, and exit with ``status`` unless it is 0."""
     echo(f"{fit}\n\n{describe_fit_tables(fit)}")
     if changes is not None:
         write_or_print(changes, changes_to_csv(fit))
@@ -64,4 +65,4 @@ def print_fit(
         write_or_print(output, json.dumps(fit_to_json(fit), indent=2) + "\n")
     if figure is not None:
         save_figure(fit_figure(fit), figure)
-    exit_as(fit, store, function)
+    exit_as(fit, store, function, status=status)

@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 
 from szoht import algorithms
+from szoht.cli.interruption import exit_status
 from szoht.cli.user_errors import exit_if_users, import_users
 from szoht.core.json_text import read_json
 from szoht.core.npy_files import read_npy
@@ -198,6 +199,8 @@ def cli_errors() -> Iterator[None]:
     """Report errors of the library and of the system as usage errors, and code that fails."""
     try:
         yield
+    except KeyboardInterrupt as stop:
+        raise typer.Exit(code=exit_status(stop)) from None
     except BrokenPipeError:
         raise  # the reader of our output has exited
     except ProgramError as error:

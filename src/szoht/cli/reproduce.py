@@ -19,7 +19,6 @@ from rich.table import Table
 
 from szoht import paper
 from szoht.cli import options
-from szoht.cli.results import EXIT_INTERRUPTED
 from szoht.paper.experiment import Job
 from szoht.paper.report import summary
 from szoht.paper.reproduce import ProgressCallback
@@ -54,9 +53,9 @@ def reproduce(
     Repeat the command to continue an interrupted run.
     """
     console = Console()
-    try:
-        with options.cli_errors():
-            options.check_output("out", out / "report.html", make_folder=True)
+    with options.cli_errors():
+        options.check_output("out", out / "report.html", make_folder=True)
+        try:
             for name in _tunable(names) if tune else ():
                 with _progress_bar(console) as callback:
                     found = paper.tune(
@@ -67,9 +66,11 @@ def reproduce(
                 report = paper.reproduce(
                     names, quick=quick, seeds=seeds, out=out, workers=workers, callback=callback
                 )
-    except KeyboardInterrupt:
-        options.echo(f"Stopped. Finished curves are kept in {out}; repeat the command to continue.")
-        raise typer.Exit(code=EXIT_INTERRUPTED) from None
+        except KeyboardInterrupt:
+            options.echo(
+                f"Stopped. Finished curves are kept in {out}; repeat the command to continue."
+            )
+            raise
     console.print(_verdicts(report))
     for result in report.experiment_results:
         for error in result.errors:

@@ -17,16 +17,12 @@ from szoht.result import Result, Status
 from szoht.run.least_squares_result import LeastSquaresResult
 
 __all__ = [
-    "EXIT_INTERRUPTED",
     "changes_to_csv",
     "exit_as",
     "print_result",
     "result_to_json",
     "write_or_print",
 ]
-
-EXIT_INTERRUPTED = 130
-"""Exit status after Ctrl-C."""
 
 
 def write_or_print(path: Path, text: str) -> None:
@@ -45,8 +41,9 @@ def print_result(
     *,
     store: Path | None = None,
     function: str | None = None,
+    status: int = 0,
 ) -> None:
-    """Print a result, write it to the files given, and set the exit status."""
+    """Print a result, write it to the files given, and exit with ``status`` unless it is 0."""
     echo(str(result))
     if result.variables is not None:
         echo(f"\n{result.changes}")
@@ -54,21 +51,25 @@ def print_result(
         write_or_print(changes, changes_to_csv(result))
     if output is not None:
         write_or_print(output, json.dumps(result_to_json(result), indent=2) + "\n")
-    exit_as(result, store, function)
+    exit_as(result, store, function, status=status)
 
 
 def exit_as(
-    result: Result | LeastSquaresResult, store: Path | None, function: str | None = None
+    result: Result | LeastSquaresResult,
+    store: Path | None,
+    function: str | None = None,
+    *,
+    status: int = 0,
 ) -> None:
-    """Set the exit status.
+    """Exit with 1 if the function failed, or with the status of the signal that ended the run.
 
-    After an interruption, say how to continue: with ``function`` if resuming needs it.
+    After a signal, say how to continue: with ``function`` if resuming needs it.
     """
-    if result.failure is not None:
-        raise typer.Exit(code=1)
-    if result.status is Status.INTERRUPTED:
+    if status:
         echo(_after_interruption(result, store, function), err=True)
-        raise typer.Exit(code=EXIT_INTERRUPTED)
+        raise typer.Exit(code=status)
+    if result.failure is not None or result.status is Status.INTERNAL_ERROR:
+        raise typer.Exit(code=1)
 
 
 def _after_interruption(

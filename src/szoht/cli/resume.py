@@ -8,6 +8,7 @@ import typer
 from szoht.algorithms.calibration import Calibration
 from szoht.cli import options
 from szoht.cli.fits import FigureFile, ResidualsFile, check_figure, print_fit
+from szoht.cli.interruption import run_until_stopped
 from szoht.cli.results import print_result
 from szoht.errors import ParameterError
 from szoht.evaluation.programs import Program
@@ -62,18 +63,22 @@ def resume(
                 )
             if function is None and isinstance(source, Program):
                 options.echo(f"run {name}: {shlex.join(source.command)}", err=True)
-            result = resume_run(
-                file,
-                None if function is None else options.load_function(function),
-                run=name,
-                max_queries=budget,
-                max_seconds=seconds,
-                target=target,
-                **options.executor_kwargs(source, workers, retries),
-                progress=bar,
+            fun = None if function is None else options.load_function(function)
+            ended = run_until_stopped(
+                lambda: resume_run(
+                    file,
+                    fun,
+                    run=name,
+                    max_queries=budget,
+                    max_seconds=seconds,
+                    target=target,
+                    **options.executor_kwargs(source, workers, retries),
+                    progress=bar,
+                )
             )
+        result, status = ended
         if result.fit is None:
-            print_result(result, output, changes, store=store, function=function)
+            print_result(result, output, changes, store=store, function=function, status=status)
         else:
             print_fit(
                 result.fit,
@@ -83,4 +88,5 @@ def resume(
                 figure=figure,
                 store=store,
                 function=function,
+                status=status,
             )

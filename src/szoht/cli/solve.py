@@ -7,6 +7,7 @@ import typer
 from szoht.cli import options, programs
 from szoht.cli import variables as stated
 from szoht.cli.constraints import ConstraintOption, parse_constraint
+from szoht.cli.interruption import run_until_stopped
 from szoht.cli.results import print_result
 from szoht.evaluation.oracle import OnError
 from szoht.run.minimize import minimize
@@ -75,26 +76,28 @@ def solve(
             timeout=timeout,
         )
         with options.showing_progress(quiet=quiet) as bar:
-            result = minimize(
-                fun,
-                problem.start,
-                **problem.keywords,
-                maximize=maximize,
-                x_as="dict" if named else "array",
-                k=k if constraint is None else None,
-                constraint=parse_constraint(constraint, k),
-                method=method,
-                options=options.parse_options(option),
-                max_queries=budget,
-                max_seconds=seconds,
-                target=target,
-                rng=seed,
-                vectorized=vectorized,
-                on_error=cast(OnError | None, on_error),
-                plan_width=plan_width,
-                **options.executor_kwargs(fun, workers, retries),
-                progress=bar,
-                store=store,
-                known=known,
+            ended = run_until_stopped(
+                lambda: minimize(
+                    fun,
+                    problem.start,
+                    **problem.keywords,
+                    maximize=maximize,
+                    x_as="dict" if named else "array",
+                    k=k if constraint is None else None,
+                    constraint=parse_constraint(constraint, k),
+                    method=method,
+                    options=options.parse_options(option),
+                    max_queries=budget,
+                    max_seconds=seconds,
+                    target=target,
+                    rng=seed,
+                    vectorized=vectorized,
+                    on_error=cast(OnError | None, on_error),
+                    plan_width=plan_width,
+                    **options.executor_kwargs(fun, workers, retries),
+                    progress=bar,
+                    store=store,
+                    known=known,
+                )
             )
-        print_result(result, output, changes, store=store)
+        print_result(ended.result, output, changes, store=store, status=ended.status)

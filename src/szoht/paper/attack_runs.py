@@ -170,10 +170,7 @@ def attack_image(
         shared["method"] = _algorithm(method, chosen, k)
     else:
         shared |= {"method": method, "unit": unit}
-    result = attack(data.network, images[image], int(labels[image]), **shared)
-    if result.interrupted:  # an incomplete attack must not be recorded
-        raise KeyboardInterrupt
-    return result
+    return attack(data.network, images[image], int(labels[image]), **shared)
 
 
 def _algorithm(method: str, dataset: Dataset, k: int) -> Algorithm:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from szoht.applications.attack.networks import Model
 from szoht.applications.attack.result import AttackResult, AttackResults, AttackStatus
 from szoht.applications.attack.run import attack
+from szoht.core.interrupts import attach
 from szoht.core.random import as_seed
 from szoht.errors import MissingExtraError, ParameterError
 
@@ -46,8 +47,8 @@ def attack_many(
     -------
     AttackResults
         A sequence of `AttackResult` with ``success_rate``, ``median_queries`` and ``table()``;
-        as text, a table. After Ctrl-C it ends with the interrupted image, whose status is
-        INTERRUPTED, and ``not_tried`` is the number of images that are missing.
+        as text, a table. After Ctrl-C it is the ``result`` of the KeyboardInterrupt and ends with
+        the interrupted image; ``not_tried`` is the number of images that are missing.
 
     Examples
     --------
@@ -72,13 +73,12 @@ def attack_many(
         for image, label, seed in zip(stack, labels, seeds, strict=True):
             try:
                 results.append(attack(model, image, int(label), rng=seed, **settings))
-            except KeyboardInterrupt:  # before its first query
-                break
+            except KeyboardInterrupt as stop:
+                attach(stop, AttackResults.cut(results, stop, len(stack)))
+                raise
             if bar is not None:
                 bar.show(results)
-            if results[-1].interrupted:
-                break
-    return AttackResults(results, not_tried=len(stack) - len(results))
+    return AttackResults(results)
 
 
 class _ProgressBar:

@@ -4,10 +4,11 @@ import enum
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from szoht.core.interrupts import attached
 from szoht.types import Indices, Vector
 
 if TYPE_CHECKING:
@@ -175,6 +176,13 @@ class AttackResults(Sequence[AttackResult]):
     def __init__(self, results: Sequence[AttackResult], *, not_tried: int = 0) -> None:
         self._results = tuple(results)
         self.not_tried = not_tried
+
+    @classmethod
+    def cut(cls, results: Sequence[AttackResult], stop: KeyboardInterrupt, n_images: int) -> Self:
+        """Return what there is when Ctrl-C has ended an attack, whose result it may carry."""
+        last = attached(stop)  # None before its first query
+        done = [*results] if last is None else [*results, last]
+        return cls(done, not_tried=n_images - len(done))
 
     def __len__(self) -> int:
         return len(self._results)

@@ -3,8 +3,8 @@
 import inspect
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,13 +25,14 @@ from szoht.applications.attack.networks import Model, as_network
 from szoht.applications.attack.objective import AttackObjective
 from szoht.applications.attack.result import AttackResult, AttackStatus
 from szoht.core.algorithm import Algorithm
+from szoht.core.interrupts import attach
 from szoht.core.objective import as_objective
 from szoht.errors import EvaluationError, ParameterError
 from szoht.evaluation.oracle import Oracle
 from szoht.result import Result, Status
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import ProgressBar
-from szoht.run.loop import loop
+from szoht.run.loop import drive
 from szoht.stopping import Check, Rule
 from szoht.types import Vector
 
@@ -123,8 +124,8 @@ def attack(
     Returns
     -------
     AttackResult
-        Also after Ctrl-C, with the status INTERRUPTED and the best change so far, or SUCCESS if
-        one had been found.
+        After Ctrl-C it is the ``result`` of the KeyboardInterrupt, with the status INTERRUPTED and
+        the best change so far, or SUCCESS if one had been found.
 
     Examples
     --------
@@ -152,7 +153,7 @@ def attack(
     allowed = None
     if isinstance(method, str):  # an algorithm object has a constraint of its own
         allowed = constraint(flat, layout, k=k, unit=unit, bounds=bounds, low=low, high=high)
-    bar = ProgressBar() if progress else None
+    bar, stop = ProgressBar() if progress else None, None
     prediction = _prediction(objective)
     run = AskTell(
         np.zeros(flat.size),
@@ -171,10 +172,39 @@ def attack(
         with bar or nullcontext():
             if bar is not None:
                 bar.expect(run.query_limit)
-            loop(run, Oracle(objective=as_objective(objective), on_error="stop"))
+            oracle = Oracle(objective=as_objective(objective), on_error="stop")
+            stop = _drive(run, oracle)
     # the whole repr would list the bounds of every pixel
     name = method if isinstance(method, str) else type(method).__name__
-    return _result(objective, run, layout, prediction=prediction, method=name)
+    change = run.result.x if objective.hit is None else objective.hit.change
+    judged = _Judged()
+    try:
+        judged = _judge(objective, change)
+    except KeyboardInterrupt as late:
+        stop = stop or late
+    result = _result(
+        objective,
+        run,
+        layout,
+        change,
+        judged,
+        prediction=prediction,
+        method=name,
+        interrupted=stop is not None,
+    )
+    if stop is not None:
+        attach(stop, result)
+        raise stop
+    return result
+
+
+def _drive(run: AskTell, oracle: Oracle) -> KeyboardInterrupt | None:
+    """Drive an attack to its end; return what has interrupted it, if anything has."""
+    try:
+        drive(run, replace(oracle, is_late=lambda: run.is_late))
+    except KeyboardInterrupt as stop:
+        return stop
+    return None
 
 
 def _options(
@@ -202,22 +232,34 @@ def _prediction(objective: AttackObjective) -> int:
     return int(np.argmax(scores[0]))
 
 
-def _result(
-    objective: AttackObjective, run: AskTell, layout: Layout, *, prediction: int, method: str
-) -> AttackResult:
-    success = objective.hit
-    outcome = run.result
-    change = outcome.x if success is None else success.change
-    interrupted = outcome.status is Status.INTERRUPTED
+class _Judged(NamedTuple):
+    """What the classifier says of a changed image, if it can be asked."""
+
+    prediction: int = -1
+    margin: float = float("nan")
+
+
+def _judge(objective: AttackObjective, change: Vector) -> _Judged:
     image = objective.clipped(change)
-    prediction_after, margin = -1, float("nan")
     try:
         scores = objective.network.dense(image[np.newaxis])
-        prediction_after, margin = int(np.argmax(scores[0])), float(objective.margin.of(scores)[0])
-    except EvaluationError:
-        pass  # the classifier fails at the best point too
-    except KeyboardInterrupt:
-        interrupted = True
+        return _Judged(int(np.argmax(scores[0])), float(objective.margin.of(scores)[0]))
+    except EvaluationError:  # the classifier fails at the best point too
+        return _Judged()
+
+
+def _result(
+    objective: AttackObjective,
+    run: AskTell,
+    layout: Layout,
+    change: Vector,
+    judged: _Judged,
+    *,
+    prediction: int,
+    method: str,
+    interrupted: bool,
+) -> AttackResult:
+    success, outcome = objective.hit, run.result
     status, reason = _status(objective, outcome, interrupted=interrupted, prediction=prediction)
     return AttackResult(
         status=status,
@@ -226,15 +268,15 @@ def _result(
         queries=outcome.nfev if success is None else success.query,
         nfev=outcome.nfev,
         nit=outcome.nit,
-        margin=margin,
+        margin=judged.margin,
         original=_reshape(objective.image, layout),
-        adversarial=_reshape(image, layout),
+        adversarial=_reshape(objective.clipped(change), layout),
         change=change.copy(),
         pixel_of=layout.pixels,
         label=objective.margin.label,
         target=objective.margin.target,
         prediction=prediction,
-        adversarial_prediction=prediction_after,
+        adversarial_prediction=judged.prediction,
         history=outcome.history,
         seconds=outcome.seconds,
         seed=run.seed,
