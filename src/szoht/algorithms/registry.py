@@ -53,7 +53,7 @@ METHODS: dict[str, Callable[..., Algorithm]] = {
     "zscg": zscg,
 }
 
-REVISIONS: dict[str, int] = {"auto": 2, "auto_path": 2, "within_bounds": 2}
+REVISIONS: dict[str, int] = {"auto": 2, "auto_path": 2, "calibration": 2, "within_bounds": 2}
 """Of algorithms and their parts, by the names under which they are stored; 1 if not listed.
 
 "within_bounds" stands for the part that algorithms have if their constraint has bounds.

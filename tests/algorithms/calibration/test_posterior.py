@@ -1,5 +1,7 @@
 """The posterior of the Jacobian: recovery, updates against brute force, missing outputs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -105,6 +107,30 @@ def test_the_jacobian_drifts_with_the_center(posterior):
     np.testing.assert_allclose(added, 100 * np.diag(near.covariance - posterior.covariance))
     assert (added > 0).all()
     assert posterior.variance(np.ones(4)) < far.variance(np.ones(4))
+
+
+def test_a_measured_column_is_measured_near_its_center(posterior):
+    known = posterior.measured([2]).drifted(0.1, POLICY).drifted(0.2, POLICY).measured([0])
+    assert known.moved == {2: pytest.approx(0.3), 0: 0.0}
+    assert known.updated(np.ones(4), np.ones(3), 0.1).moved == known.moved
+
+
+def test_further_columns_find_their_places(posterior):
+    posterior = replace(posterior, columns=np.array([1, 4, 6, 9])).measured([4])
+    wide = posterior.widened(np.array([7, 0]), np.array([0.5, 0.25]))
+    assert wide.columns.tolist() == [0, 1, 4, 6, 7, 9]
+    old, new = [1, 2, 3, 5], [0, 4]
+    np.testing.assert_array_equal(wide.mean[:, old], posterior.mean)
+    np.testing.assert_array_equal(wide.covariance[np.ix_(old, old)], posterior.covariance)
+    np.testing.assert_array_equal(wide.covariance[np.ix_(new, new)], np.diag([0.25, 0.5]))
+    assert not wide.covariance[np.ix_(old, new)].any()
+    assert not wide.mean[:, new].any()
+    assert wide.moved == {4: 0.0}
+    step = np.zeros(10)
+    step[7] = 0.1
+    change = np.array([1.0, -2.0, 3.0])
+    learned = wide.updated(step, change, wide.difference_error(step, 0.0))
+    np.testing.assert_allclose(learned.mean[:, 4], change / 0.1, rtol=1e-3)
 
 
 def test_nothing_responds():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from szoht import least_squares
+from szoht import Status, least_squares
 
 D, M = 30, 12
 TWINS = (2, 5)
@@ -43,6 +43,16 @@ def test_a_twin_is_the_only_alternative(linear):
     assert "within the noise: 1; see `alternatives`" in result.warnings[0]
 
 
+def test_before_the_end_there_are_no_alternatives(linear):
+    """The twin was measured, but not all others."""
+    matrix, observed, _ = linear
+    result = fit(matrix, observed, max_queries=45)
+    assert result.status is Status.QUERIES
+    assert not np.isin(TWINS, result.unmeasured).any()
+    assert result.alternatives == ()
+    assert not any("other supports" in line for line in result.warnings)
+
+
 def test_twins_that_both_change_are_not_determined(linear):
     """Only their sum is: any interval of one of them that excludes 0.8 or 0 would be wrong."""
     matrix, observed, _ = linear
@@ -74,6 +84,8 @@ def test_without_sigma_the_misfit_is_the_noise(linear):
     poor = observed + 0.5 * generator.standard_normal(M)
     result = fit(matrix, poor, sigma=None)
     assert len(result.alternatives) > 1
+    for other in result.alternatives:
+        assert not np.isin(np.flatnonzero(other.x), result.unmeasured).any()
     assert not any("sigma" in line for line in result.warnings)
 
 
@@ -110,3 +122,6 @@ def test_a_variable_that_the_data_demand_is_named():
     assert any("one more change, of x[2]," in line for line in small.warnings)
     assert right.support.tolist() == [0, 1, 2]
     assert not any("one more change" in line for line in right.warnings)
+    for limit in range(12, 20):  # nor before its column was measured
+        cut = fit(matrix, observed, k=2, sigma=1.0, max_queries=limit)
+        assert 2 not in cut.unmeasured or not any("one more" in line for line in cut.warnings)

@@ -39,5 +39,6 @@ def follow(search: CalibrationSearch, candidate: SupportCandidate) -> Steps[bool
             break
     search.restore(before)
     search.damping = damping
+    search.followed += 1
     search.explain("another support was followed without a gain.")
     return False

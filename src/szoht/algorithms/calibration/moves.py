@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from szoht.algorithms.calibration.excursions import follow
+from szoht.algorithms.calibration.goodness import is_explained, is_far_below_sigma
 from szoht.algorithms.calibration.records import SavedCenter
 from szoht.algorithms.calibration.reprobing import probe_again, probe_variables
 from szoht.algorithms.calibration.resensing import Resensing
@@ -45,7 +46,7 @@ def improve(search: CalibrationSearch, fits: ProbeFits) -> Steps[Ending]:
         ending = yield from _descend(search, state)
         if state.best is None or search.misfit < search.misfit_of(state.best.residuals):
             state.best = search.save()
-        if search.is_explained or search.is_dense or state.restarts >= search.policy.restarts:
+        if is_explained(search) or search.is_dense or state.restarts >= search.policy.restarts:
             search.restore(state.best)
             return ending
         yield from _restart(search, fits, state)
@@ -70,7 +71,7 @@ def _descend(search: CalibrationSearch, state: Attempts) -> Steps[Ending]:
     while True:
         model = search.model()
         own = model.on_current_support()
-        if search.is_explained:  # another support would fit the errors
+        if is_explained(search):  # another support would fit the errors
             if not (yield from _refine(search, own, state)):
                 return Ending.CONVERGED
             continue
@@ -96,7 +97,8 @@ def _refine(
     """Move on the support for a small gain, if it is more than noise; tell whether it was tried."""
     if own is None or state.refined:
         return False
-    negligible = max(search.misfit, 1.0) if search.has_sigma else search.misfit
+    believed = search.has_sigma and not is_far_below_sigma(search)
+    negligible = max(search.misfit, 1.0) if believed else search.misfit
     least = max(search.policy.gain * negligible, search.k * search.noise**2)
     if own.misfit >= search.misfit - least:
         return False
@@ -260,5 +262,5 @@ def measure_answer(search: CalibrationSearch) -> Steps[None]:
     yield from probe_variables(search, support)
     model = search.model(damping=search.policy.damping_floor, optimistic=True)
     own = model.on_current_support()
-    if own is not None and own.misfit < search.misfit and search.answer is None:
+    if own is not None and own.misfit < search.misfit:
         yield from _move(search, own, GAUSS_NEWTON, Attempts())

@@ -5,41 +5,59 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
+from szoht.algorithms.calibration.comparison import settle, verify
+from szoht.algorithms.calibration.moves import refine
 from szoht.algorithms.calibration.quantiles import chi_square_quantile
 from szoht.algorithms.calibration.records import SavedCenter, Visit
 from szoht.algorithms.calibration.search import CalibrationSearch
 from szoht.algorithms.generator import Steps
 from szoht.core.algorithm import PathPoint
 
-__all__ = ["CRITERIA", "Criterion", "keep_support", "walk_path"]
+__all__ = ["CRITERIA", "Criterion", "publish", "walk_path"]
 
 Criterion: TypeAlias = Literal["bic", "chi2"]
 CRITERIA: tuple[str, ...] = get_args(Criterion)
 
+DISBELIEVED = 2
+"""The path ends after so many changes in a row that are not to be believed."""
+
 
 def walk_path(search: CalibrationSearch, criterion: Criterion) -> Steps[None]:
-    """Find the best points with fewer and fewer changes, and make the one to believe the answer.
+    """Find the best points with more and more changes, and make the one to believe the answer.
 
     "bic" is the one with the least Bayesian information criterion, "chi2" the one with the fewest
-    changes whose misfit the errors of the measurements explain.
+    changes whose misfit the errors of the measurements explain. They are compared after each has
+    been brought to the minimum of its support, and that support been compared with others.
     """
-    centers = {search.k: search.save()}
-    for k in range(search.k - 1, 0, -1):
+    most, start = search.k, search.save()
+    centers: dict[int, SavedCenter] = {}
+    while len(centers) < most and not _is_enough(search, len(centers), criterion):
+        yield from _climb(search, start, centers)
+    chosen, tried = None, len(centers)
+    while chosen != (chosen := _choose(search, tried, criterion)):
+        search.k = chosen  # other supports are to be as small
+        _go_to(search, _best(search, chosen), centers)
+        publish(search, tried)
+        search.explain(f"{chosen} changes are to be believed, of up to {tried}.")
+        yield from verify(search)
+        centers[chosen] = search.save()
+    publish(search, tried)
+
+
+def _climb(
+    search: CalibrationSearch, start: SavedCenter, centers: dict[int, SavedCenter]
+) -> Steps[None]:
+    """Find the best point with one change more: from the last one, and straight from the start."""
+    search.k = k = len(centers) + 1
+    tried = []
+    for origin in [start] if k == 1 else [start, centers[k - 1]]:
+        search.restore(origin)
         yield from _solve_for(search, k)
-        centers[k] = search.save()
-    best = {
-        k: min(_visits(search, k), key=lambda visit: search.cost_of(visit.residuals))
-        for k in range(max(centers) + 1)
-    }
-    misfits = {k: search.misfit_of(visit.residuals) for k, visit in best.items()}
-    chosen = _choose(search, misfits, criterion)
-    search.outer.path = [
-        PathPoint(k, search.domain.to_z(visit.point), search.cost_of(visit.residuals))
-        for k, visit in best.items()
-    ]
-    search.outer.knee = search.k = chosen  # other supports are to be as small
-    _settle(search, best[chosen], centers.get(chosen, centers[1]))
-    search.explain(f"{chosen} changes are to be believed, of up to {max(centers)}.")
+        tried.append(search.save())
+    search.restore(min(tried, key=lambda center: search.misfit_of(center.residuals)))
+    yield from refine(search)
+    yield from settle(search)
+    centers[k] = search.save()
 
 
 def _solve_for(search: CalibrationSearch, k: int) -> Steps[None]:
@@ -63,43 +81,68 @@ def _solve_for(search: CalibrationSearch, k: int) -> Steps[None]:
         found = [] if own is None else [own]
 
 
-def _visits(search: CalibrationSearch, k: int) -> list[Visit]:
-    return [visit for visit in search.visits if np.count_nonzero(visit.point) <= k]
+def _best(search: CalibrationSearch, k: int) -> Visit:
+    visits = (visit for visit in search.visits if np.count_nonzero(visit.point) <= k)
+    return min(visits, key=lambda visit: search.cost_of(visit.residuals))
 
 
-def _choose(search: CalibrationSearch, misfits: dict[int, float], criterion: Criterion) -> int:
-    """Return how many changes are to be believed."""
-    m = max(search.m, 1)
+def _misfit(search: CalibrationSearch, k: int) -> float:
+    return search.misfit_of(_best(search, k).residuals)
+
+
+def _choose(search: CalibrationSearch, most: int, criterion: Criterion) -> int:
+    """Return how many changes are to be believed, of up to ``most``."""
+    if criterion == "bic":
+        return min(range(most + 1), key=lambda k: _information(search, k))
+    return next((k for k in range(most) if _is_explained(search, k)), most)
+
+
+def _is_enough(search: CalibrationSearch, k: int, criterion: Criterion) -> bool:
+    """Tell whether the misfit is explained, or the last two changes are not to be believed."""
     if criterion == "chi2":
-        for k, misfit in misfits.items():
-            quantile = chi_square_quantile(max(m - k, 1), search.policy.explained)
-            if misfit <= quantile:
-                return k
-        return max(misfits)
-
-    def information(k: int) -> float:
-        """Twice the negative logarithm of the likelihood, and a price for each variable."""
-        misfit = misfits[k]
-        if not search.has_sigma:
-            least = search.policy.exact * misfits[0]
-            misfit = m * math.log(max(misfit, least, 1e-300) / m)
-        return misfit + k * math.log(m)
-
-    return min(misfits, key=information)
+        return _is_explained(search, k)
+    return _choose(search, k, criterion) <= k - DISBELIEVED
 
 
-def _settle(search: CalibrationSearch, visit: Visit, center: SavedCenter) -> None:
-    """Make a point the answer, whatever its cost; measure the Jacobian around its center."""
-    search.restore(center)
+def _is_explained(search: CalibrationSearch, k: int) -> bool:
+    explained = chi_square_quantile(max(search.m - k, 1), search.policy.explained)
+    return _misfit(search, k) - search.noise_misfit <= explained
+
+
+def _information(search: CalibrationSearch, k: int) -> float:
+    """Return the extended Bayesian information criterion (J. Chen and Z. Chen, 2008).
+
+    Twice the negative logarithm of the likelihood, a price for each variable, and one for having
+    chosen k of d: without it, the best of many columns that do not matter is believed too often.
+    """
+    m, misfit = max(search.m, 1), _misfit(search, k)
+    if not search.has_sigma:
+        least = search.policy.exact * search.misfit_of(search.start_residuals)
+        misfit = m * math.log(max(misfit, least, 1e-300) / m)
+    ways = math.comb(int(search.domain.free.sum()), k)
+    return misfit + k * math.log(m) + 2 * math.log(ways)
+
+
+def _go_to(search: CalibrationSearch, visit: Visit, centers: dict[int, SavedCenter]) -> None:
+    """Make a point the center and the answer, whatever its cost."""
+    if search.k == 0:
+        search.return_to_start()
+    else:
+        search.restore(centers[search.k])
+        if not np.array_equal(visit.point, search.center):
+            search.move_to(visit.point, visit.residuals)
     search.answer = visit
     search.outer.settle(search.domain.to_z(visit.point), search.cost_of(visit.residuals), 0.0)
 
 
-def keep_support(search: CalibrationSearch) -> None:
-    """Make the best point on the support of the answer the answer."""
-    if search.answer is None:
-        return
-    support = np.flatnonzero(search.answer.point)
-    same = [v for v in search.visits if np.array_equal(np.flatnonzero(v.point), support)]
-    best = min(same, key=lambda visit: search.cost_of(visit.residuals))
-    _settle(search, best, search.save())
+def publish(search: CalibrationSearch, most: int) -> None:
+    """Tell the best point with at most k changes, for each; that of the answer is the answer."""
+    search.outer.knee = search.k
+    search.outer.path = [_path_point(search, k) for k in range(most + 1)]
+
+
+def _path_point(search: CalibrationSearch, k: int) -> PathPoint:
+    visit, answer = _best(search, k), search.outer.best
+    if answer is not None and k == search.k:
+        return PathPoint(k, answer.x, answer.value)
+    return PathPoint(k, search.domain.to_z(visit.point), search.cost_of(visit.residuals))

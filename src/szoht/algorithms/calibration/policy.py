@@ -152,6 +152,8 @@ class CalibrationPolicy(SolverNumbers):
     """A misfit below this share of the start's is zero."""
     explained: float = 0.95
     """With sigma given, a misfit below this quantile of chi-square is explained by it."""
+    far_from_sigma: float = 0.001
+    """A misfit that chi-square leaves to either side with this probability contradicts sigma."""
     noise_deviations: float = 2.0
     """The search ends within so many standard deviations of the misfit of fresh noise."""
     outlier: float = 5.0

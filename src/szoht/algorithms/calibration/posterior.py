@@ -8,7 +8,8 @@ approximation problem", IEEE Transactions on Signal Processing 55 (2007); C. Bro
 methods for solving nonlinear simultaneous equations", Mathematics of Computation 19 (1965).
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,8 @@ class JacobianPosterior:
     all rows together is ``scale * covariance``: it is in the units of the misfit. ``prior`` are the
     variances before any measurement, and ``correlation`` how columns change with one another, None
     if each changes on its own; ``error`` is the variance of a response to a probe of unit length.
+    ``moved`` has the variables whose columns were measured by a difference of their own, and how
+    far the center has moved since.
     """
 
     columns: Indices
@@ -45,6 +48,39 @@ class JacobianPosterior:
     prior: Vector
     error: float
     correlation: Vector | None = None
+    moved: Mapping[int, float] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls, n_outputs: int, scale: float) -> "JacobianPosterior":
+        """Return the posterior of no column."""
+        return cls(
+            columns=np.empty(0, dtype=np.intp),
+            mean=np.zeros((n_outputs, 0)),
+            covariance=np.zeros((0, 0)),
+            scale=scale,
+            prior=np.empty(0),
+            error=0.0,
+        )
+
+    def widened(self, variables: Indices, prior: Vector) -> "JacobianPosterior":
+        """Return the posterior with columns of further variables, of which nothing is known."""
+        order = np.argsort(np.append(self.columns, variables), kind="stable")
+        n, size = self.columns.size, order.size
+        mean, covariance = np.zeros((len(self.mean), size)), np.zeros((size, size))
+        mean[:, :n], covariance[:n, :n] = self.mean, self.covariance
+        covariance[range(n, size), range(n, size)] = prior
+        return replace(
+            self,
+            columns=np.append(self.columns, variables)[order],
+            mean=mean[:, order],
+            covariance=covariance[np.ix_(order, order)],
+            prior=np.append(self.prior, prior)[order],
+            correlation=None,
+        )
+
+    def measured(self, variables: Iterable[int]) -> "JacobianPosterior":
+        """Return the posterior with the columns of variables as measured at the center."""
+        return replace(self, moved={**self.moved, **dict.fromkeys(variables, 0.0)})
 
     def response(self, step: Vector) -> Vector:
         """Return the expected change of the outputs."""
@@ -83,7 +119,8 @@ class JacobianPosterior:
         added = np.diag(root**2)
         if self.correlation is not None:
             added = np.outer(root, root) * self.correlation
-        return replace(self, covariance=self.covariance + added)
+        moved = {variable: far + length for variable, far in self.moved.items()}
+        return replace(self, covariance=self.covariance + added, moved=moved)
 
     def move_error(self, step: Vector, probe_length: float, policy: CalibrationPolicy) -> float:
         """Return the variance of what a move tells: errors of values, and curvature."""
@@ -93,12 +130,12 @@ class JacobianPosterior:
 
     def probe_error(self, step: Vector, noise: float, policy: CalibrationPolicy) -> float:
         """Return the variance of what a probe at the center tells, noise in units of the misfit."""
+        return max(self.difference_error(step, noise), policy.probe_error**2 * self._power(step))
+
+    def difference_error(self, step: Vector, noise: float) -> float:
+        """Return that variance where the difference itself is wanted, curvature and all."""
         v = step[self.columns]
-        return max(
-            2 * noise / max(self.scale, NEAR_ZERO),
-            1e-4 * float(v @ self.covariance @ v),
-            policy.probe_error**2 * self._power(step),
-        )
+        return max(2 * noise / max(self.scale, NEAR_ZERO), 1e-4 * float(v @ self.covariance @ v))
 
     def _power(self, step: Vector) -> float:
         return float((self.response(step) ** 2).sum()) / max(self.scale, NEAR_ZERO)

@@ -3,24 +3,38 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
+from szoht.algorithms.calibration.claims import AnswerClaim
+from szoht.algorithms.calibration.goodness import residual_variance
 from szoht.algorithms.calibration.quantiles import chi_square_quantile, student_quantile
 from szoht.algorithms.calibration.records import Visit
 from szoht.algorithms.calibration.residuals import cost, loss_weights
 from szoht.algorithms.calibration.search import CalibrationSearch
 from szoht.types import Indices, Vector
 
-__all__ = ["FitReport", "OtherSupport", "describe_fit"]
+__all__ = ["FitReport", "OtherSupport", "ReducedChiSquare", "describe_fit"]
 
 ALTERNATIVES_SEARCHED = 60
 ALTERNATIVES_LISTED = 10
 NEAR_ZERO = 1e-300
 UNDETERMINED = 1e-12
 """Relative to the largest possible: a smaller eigenvalue of the normal matrix is rounding."""
-POOR_FIT = 0.999
-"""Errors of the measurements exceed this quantile of chi-square by chance hardly ever."""
+
+
+class ReducedChiSquare(NamedTuple):
+    """The misfit per degree of freedom, and between what it lies if sigma is right."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def is_far(self) -> bool:
+        """Whether it contradicts sigma."""
+        return not self.low <= self.value <= self.high
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -111,13 +125,38 @@ class FitReport:
         return np.asarray(self.variance * inverse / np.outer(scale, scale))
 
     @cached_property
+    def claim(self) -> AnswerClaim:
+        """What was tested at the answer."""
+        return AnswerClaim.of(self.search)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the search ended by itself: before, nothing was compared at the answer."""
+        return self.search.outer.ending is not None
+
+    @cached_property
+    def goodness(self) -> ReducedChiSquare | None:
+        """The reduced chi-square; None without sigma, with a robust loss, or nothing to spare."""
+        present = int(np.isfinite(self.residuals).sum())
+        freedom, search = present - self.support.size, self.search
+        if not self.claim.testable or freedom < 1:
+            return None
+        tail = 0.5 * search.policy.far_from_sigma
+        return ReducedChiSquare(
+            value=float(np.nansum(self.residuals**2)) / freedom,
+            low=chi_square_quantile(freedom, tail) / freedom,
+            high=(1 + search.noise**2) * chi_square_quantile(freedom, 1 - tail) / freedom,
+        )
+
+    @property
     def is_poor(self) -> bool:
         """Whether the misfit is more than sigma and fresh noise explain."""
-        search = self.search
-        if not self.has_sigma or search.loss != "linear":
-            return False
-        explained = (1 + search.noise**2) * chi_square_quantile(self.freedom, POOR_FIT)
-        return float(np.nansum(self.residuals**2)) > explained
+        return self.goodness is not None and self.goodness.value > self.goodness.high
+
+    @property
+    def jacobian_is_measured(self) -> bool:
+        """Whether derivatives were measured at the answer, not learned from probes elsewhere."""
+        return not np.isin(self.support, self.claim.unmeasured).any()
 
     @cached_property
     def quantile(self) -> float:
@@ -153,17 +192,19 @@ class FitReport:
     def demanded(self) -> tuple[int, float] | None:
         """The variable that lowers the misfit most as one more change, and by how much.
 
-        None unless that is more than chance does among all variables (Bonferroni).
+        None unless its column was measured, and that is more than chance does among all variables
+        (Bonferroni).
         """
         search = self.search
         if search.posterior is None or not self.is_at_center or search.loss != "linear":
             return None
-        if search.is_dense or search.noise > 0 or not search.residual_variance:
+        if search.is_dense or search.noise > 0 or not residual_variance(search):
             return None
         gains = search.model(damping=0.0, optimistic=True).gains_of_one_more()
+        gains[np.isin(search.posterior.columns, self.claim.unmeasured)] = 0.0
         best = int(np.argmax(gains))
         limit = chi_square_quantile(1, 1 - (1 - self.level) / gains.size)
-        if gains[best] <= search.residual_variance * limit:
+        if gains[best] <= residual_variance(search) * limit:
             return None
         return int(search.posterior.columns[best]), float(gains[best])
 
@@ -171,12 +212,13 @@ class FitReport:
     def others(self) -> tuple[OtherSupport, ...]:
         """Other supports that are expected to explain the outputs as well, within the noise.
 
+        They are listed at the end of a search, and where all of their columns were measured.
         The likelihood-ratio test (S. S. Wilks 1938) of a support within its union with that of the
         answer has as many degrees of freedom as the answer has variables of its own; the union is
         not worse than the answer.
         """
         search = self.search
-        if search.posterior is None or not self.is_at_center:
+        if search.posterior is None or not self.is_at_center or not self.has_ended:
             return ()
         model = search.model(damping=0.0, optimistic=True)
         # a fit that is poor for another reason than noise makes no other support as good
@@ -187,7 +229,8 @@ class FitReport:
             own = np.setdiff1d(self.support, np.flatnonzero(point)).size
             limit = search.misfit + variance * chi_square_quantile(max(own, 1), self.level)
             same = np.array_equal(np.flatnonzero(point), self.support)
-            if same or candidate.misfit > limit or not point.any():
+            unknown = np.isin(np.flatnonzero(point), self.claim.unmeasured).any()
+            if same or unknown or candidate.misfit > limit or not point.any():
                 continue
             step = point - search.center
             change = search.posterior.response(step)
@@ -206,9 +249,6 @@ class FitReport:
 
 def describe_fit(search: CalibrationSearch, level: float) -> FitReport | None:
     """Return what is known about the best point so far; None if there is none."""
-    if not search.visits:
+    if search.answer is None:
         return None
-    best = search.answer
-    if best is None:
-        best = min(search.visits, key=lambda visit: search.cost_of(visit.residuals))
-    return FitReport(search=search, visit=best, level=level)
+    return FitReport(search=search, visit=search.answer, level=level)

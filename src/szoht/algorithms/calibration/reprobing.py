@@ -1,7 +1,7 @@
 """Probes of few variables at the center: of those that the best candidates would move."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from szoht.algorithms.calibration.supports import SupportCandidate
 from szoht.algorithms.generator import Steps
 from szoht.types import Vector
 
-__all__ = ["probe_again", "probe_variables"]
+__all__ = ["as_step", "probe_again", "probe_variables"]
 
 
 def probe_again(search: CalibrationSearch, others: list[SupportCandidate]) -> Steps[None]:
@@ -32,16 +32,16 @@ def probe_again(search: CalibrationSearch, others: list[SupportCandidate]) -> St
     for _ in range(search.affordable(min(search.k, search.m))):
         _, vectors = np.linalg.eigh(known.covariance * np.outer(weight, weight))
         direction = vectors[:, -1] * weight
-        step = _as_step(search, direction)
+        step = as_step(search, direction)
         if not step.any():
             break
         steps.append(step)
         error = known.probe_error(step, search.noise_misfit, search.policy)
         known = known.updated(step, known.response(step), error)
-    yield from _probe_along(search, steps)
+    yield from _probe_along(search, steps, search.learn_from_probe)
 
 
-def _as_step(search: CalibrationSearch, direction: Vector) -> Vector:
+def as_step(search: CalibrationSearch, direction: Vector) -> Vector:
     """Return a direction as a step within bounds, as long as probes or as noise demands."""
     policy, known = search.policy, search.known
     step = np.zeros(search.domain.d)
@@ -58,13 +58,15 @@ def _as_step(search: CalibrationSearch, direction: Vector) -> Vector:
 def probe_variables(search: CalibrationSearch, variables: Iterable[int]) -> Steps[None]:
     """Measure columns of the Jacobian, one simulation each."""
     columns = search.known.columns
-    steps = [_as_step(search, np.asarray(columns == i, dtype=np.float64)) for i in variables]
-    yield from _probe_along(search, [step for step in steps if step.any()])
+    steps = [as_step(search, np.asarray(columns == i, dtype=np.float64)) for i in variables]
+    yield from _probe_along(search, [step for step in steps if step.any()], search.learn_column)
 
 
-def _probe_along(search: CalibrationSearch, steps: list[Vector]) -> Steps[None]:
+def _probe_along(
+    search: CalibrationSearch, steps: list[Vector], learn: Callable[[Vector, Vector], None]
+) -> Steps[None]:
     if not steps:
         return
     rows = yield from search.simulate([search.center + step for step in steps])
     for step, residuals in zip(steps, rows, strict=True):
-        search.learn_from_probe(step, residuals)
+        learn(step, residuals)

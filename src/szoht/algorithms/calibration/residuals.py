@@ -8,7 +8,7 @@ import numpy as np
 from szoht.errors import EvaluationError
 from szoht.types import Vector
 
-__all__ = ["LOSS_NAMES", "Loss", "Residuals", "cost", "loss_weights"]
+__all__ = ["LOSS_NAMES", "Loss", "Residuals", "cost", "loss_weights", "lost_residuals"]
 
 Loss: TypeAlias = Literal["linear", "soft_l1", "huber", "cauchy"]
 LOSS_NAMES: tuple[str, ...] = get_args(Loss)
@@ -61,6 +61,18 @@ class Residuals:
         if self.observed is not None:
             residuals = residuals - self.observed
         return residuals if self.sigma is None else residuals / self.sigma
+
+
+def lost_residuals(start: Vector, least: float) -> Vector:
+    """Return as what lost outputs count: as at the start, at least ``least``, and an average more.
+
+    Zero for outputs that the start does not have.
+    """
+    squares = start**2
+    present = np.isfinite(squares)
+    if not present.any():
+        return np.zeros(squares.size)
+    return np.where(present, np.sqrt(np.maximum(squares, least**2) + squares[present].mean()), 0.0)
 
 
 def _deviances(components: Vector) -> Vector:

@@ -2,22 +2,22 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from szoht.algorithms.calibration.policy import CalibrationPolicy
 from szoht.algorithms.calibration.posterior import JacobianPosterior
 from szoht.algorithms.calibration.probing import Domain
-from szoht.algorithms.calibration.quantiles import chi_square_quantile
 from szoht.algorithms.calibration.records import FailuresInRowError, SavedCenter, Visit
-from szoht.algorithms.calibration.residuals import Loss, Residuals, cost
+from szoht.algorithms.calibration.residuals import Loss, Residuals, cost, lost_residuals
 from szoht.algorithms.calibration.supports import MisfitModel, Support, SupportCandidate
 from szoht.algorithms.calibration.weighting import Weighting, weights_at
 from szoht.algorithms.generator import SolverContext, Steps
-from szoht.core.query import Plan
+from szoht.core.directions import ArrayDirections
+from szoht.core.query import Answer, Plan
 from szoht.core.random import Purpose
-from szoht.types import Mask, Vector
+from szoht.types import Indices, Mask, Vector
 
 __all__ = ["CalibrationSearch"]
 
@@ -30,7 +30,8 @@ class CalibrationSearch:
     of fresh noise in one residual, ``smooth_length`` over how many neighbors columns are alike,
     ``damping`` the weight of the quartic term. An output that the start has and another point does
     not counts there as ``lost``, so that nothing is gained by losing it; ``unsteady`` outputs were
-    missing close to the start already.
+    missing close to the start already, ``seen`` ones were there at some point. ``answer`` is the
+    best point of the run; so many other supports were ``followed`` without a gain.
     """
 
     outer: SolverContext
@@ -46,6 +47,7 @@ class CalibrationSearch:
     failures: int = 0
     failed_in_row: int = 0
     failed_plans: int = 0
+    followed: int = 0
     center: Vector = field(default_factory=lambda: np.empty(0))
     center_residuals: Vector = field(default_factory=lambda: np.empty(0))
     center_variance: float = 0.0
@@ -53,6 +55,7 @@ class CalibrationSearch:
     start_residuals: Vector = field(default_factory=lambda: np.empty(0))
     lost: Vector = field(default_factory=lambda: np.empty(0))
     unsteady: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
+    seen: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
     weights: Vector = field(default_factory=lambda: np.empty(0))
     weighting: Weighting = Weighting.EQUAL
     noise: float = 0.0
@@ -102,28 +105,6 @@ class CalibrationSearch:
         assert self.posterior is not None, "probes come before moves"  # noqa: S101
         return self.posterior
 
-    @property
-    def is_explained(self) -> bool:
-        """Whether fresh noise, errors of the measurements, or rounding explain the misfit."""
-        policy, m = self.policy, max(self.m, 1)
-        limit = policy.exact * float((self.filled(self.start_residuals) ** 2).sum())
-        limit = max(limit, policy.noise_deviations * math.sqrt(2 / m) * self.noise_misfit)
-        if self.has_sigma and self.loss == "linear":
-            freedom = max(m - self.k, 1)
-            limit = max(limit, chi_square_quantile(freedom, policy.explained))
-        return self.noiseless_misfit <= limit
-
-    @property
-    def residual_variance(self) -> float:
-        """The variance of one residual at the center, by sigma or else by the misfit.
-
-        Zero where the fit is exact: no other support can be better.
-        """
-        if self.misfit <= self.policy.exact * self.misfit_of(self.start_residuals):
-            return 0.0
-        found = self.misfit / max(self.m - int(np.count_nonzero(self.center)), 1)
-        return max(found, 1.0) if self.has_sigma else found
-
     def is_better(self, misfit: float) -> bool:
         """Tell whether a simulated misfit is less than that of the center, apart from noise."""
         return misfit - self.noise_misfit < self.misfit - self.m * self.center_variance
@@ -164,22 +145,46 @@ class CalibrationSearch:
     def simulate(self, points: Sequence[Vector]) -> Steps[list[Vector]]:
         """Return the residuals at points, all NaN where a simulation failed."""
         queries = tuple(self.outer.query(self.domain.to_z(point)) for point in points)
-        answers = yield Plan(queries=queries)
+        found = self._received((yield Plan(queries=queries)))
+        if self.residuals.components and self.posterior is not None:
+            found = [self._signed(point, row) for point, row in zip(points, found, strict=True)]
+        if not self.start_residuals.size:
+            self.begin_at(points[0], found[0])
+        for point, row in zip(points, found, strict=True):
+            self._note(point, row)
+        return found
+
+    def simulate_along(self, variables: Indices, steps: Vector) -> Steps[list[Vector]]:
+        """Return the residuals one step of one variable away from the center, for each of some.
+
+        One query whatever their number, without a dense point for each; none may be the answer.
+        """
+        directions = ArrayDirections(
+            d=self.domain.d,
+            indices=variables[:, np.newaxis],
+            values=(steps * self.domain.unit[variables])[:, np.newaxis],
+        )
+        base = self.outer.query(self.domain.to_z(self.center))
+        query = replace(base, directions=directions, with_base=False)
+        return self._received((yield Plan(queries=(query,))))
+
+    def _received(self, answers: Sequence[Answer]) -> list[Vector]:
+        """Return the residuals of all points of a plan, and count them."""
         rows = [
-            answer.values if answer.outputs is None else answer.outputs[0] for answer in answers
+            row
+            for answer in answers
+            for row in (answer.values[:, np.newaxis] if answer.outputs is None else answer.outputs)
         ]
         self.spent += len(rows)
         width = max(row.size for row in rows)
         found = [
             self.residuals.of(row if row.size == width else np.full(width, np.nan)) for row in rows
         ]
-        if self.residuals.components and self.posterior is not None:
-            found = [self._signed(point, row) for point, row in zip(points, found, strict=True)]
+        if not self.seen.size:
+            self.seen = np.zeros(width, dtype=bool)
+        for row in found:
+            self.seen = self.seen | np.isfinite(row)
         self._count_failures([not np.isfinite(row).any() for row in found])
-        if not self.start_residuals.size:
-            self.begin_at(points[0], found[0])
-        for point, row in zip(points, found, strict=True):
-            self._note(point, row)
         return found
 
     def _count_failures(self, failed: list[bool]) -> None:
@@ -210,25 +215,16 @@ class CalibrationSearch:
         self.center_variance = 0.5 * self.noise**2  # simulated twice
         self.weights = np.ones(residuals.size)
         self.unsteady = np.zeros(residuals.size, dtype=bool)
-        self.lost = self._lost_residuals()
-
-    def _lost_residuals(self) -> Vector:
-        """Return as what lost outputs count: as at the start, and an average output more.
-
-        Zero for outputs that the start does not have.
-        """
-        squares = self.start_residuals**2
-        present = np.isfinite(squares)
-        if not present.any():
-            return np.zeros(squares.size)
-        least = self.policy.lost_deviations**2 if self.has_sigma else 0.0
-        return np.where(present, np.sqrt(np.maximum(squares, least) + squares[present].mean()), 0.0)
+        least = self.policy.lost_deviations if self.has_sigma else 0.0
+        self.lost = lost_residuals(residuals, least)
 
     def _note(self, point: Vector, residuals: Vector) -> None:
         """Remember a point that may be the answer."""
         if np.count_nonzero(point) <= self.k and np.isfinite(residuals).any():
             self.visits.append(Visit(point, residuals))
             self.outer.note(self.domain.to_z(point), self.cost_of(residuals))
+            if self.outer.best is self.outer.measured:
+                self.answer = self.visits[-1]
 
     def move_to(self, point: Vector, residuals: Vector) -> None:
         """Learn from a simulation, make its point the center, and the iterate of the run."""
@@ -264,6 +260,7 @@ class CalibrationSearch:
         """Make the start the center again."""
         self.center, self.center_residuals = self.start, self.start_residuals
         self.center_variance = 0.5 * self.noise**2
+        self.posterior = replace(self.known, moved={})
         self.reweight()
 
     def save(self) -> SavedCenter:
@@ -285,6 +282,14 @@ class CalibrationSearch:
         """Update the posterior by a probe at the center."""
         error = self.known.probe_error(step, self.noise_misfit, self.policy)
         self.posterior = self.known.updated(step, residuals - self.center_residuals, error)
+
+    def learn_column(self, step: Vector, residuals: Vector) -> None:
+        """Take the difference along one variable for its column; one that failed tells nothing."""
+        change = residuals - self.center_residuals
+        if np.isfinite(change).any():
+            error = self.known.difference_error(step, self.noise_misfit)
+            known = self.known.updated(step, change, error)
+            self.posterior = known.measured(np.flatnonzero(step).tolist())
 
     def model(self, *, damping: float | None = None, optimistic: bool = False) -> MisfitModel:
         """Return the misfit that is expected around the center.

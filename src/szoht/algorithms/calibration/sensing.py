@@ -14,6 +14,7 @@ __all__ = [
     "ProbeData",
     "ProbeFits",
     "add_probes",
+    "choose_length",
     "good_error",
     "measure_start",
     "relative_error",

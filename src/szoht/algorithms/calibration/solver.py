@@ -1,14 +1,13 @@
 """The calibration solver: start -> sense -> { choose -> move -> learn -> probe again } -> end."""
 
-import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import numpy as np
-
-from szoht.algorithms.calibration.comparison import compare_supports
+from szoht.algorithms.calibration.claims import evidence_of, honest_ending
+from szoht.algorithms.calibration.comparison import settle, verify, verify_start
+from szoht.algorithms.calibration.goodness import is_exact, is_explained
 from szoht.algorithms.calibration.moves import improve, measure_answer
-from szoht.algorithms.calibration.path import CRITERIA, Criterion, keep_support, walk_path
+from szoht.algorithms.calibration.path import CRITERIA, Criterion, publish, walk_path
 from szoht.algorithms.calibration.policy import CalibrationPolicy
 from szoht.algorithms.calibration.probing import Domain
 from szoht.algorithms.calibration.records import FailuresInRowError
@@ -103,15 +102,21 @@ class Calibration(GeneratorAlgorithm):
             yield from self._solve(search)
         except FailuresInRowError:
             context.ending = Ending.MOSTLY_FAILED
+        if context.ending is not None:
+            context.evidence = evidence_of(search)
 
     def _solve(self, search: CalibrationSearch) -> Steps[None]:
         """Measure the start, sense, improve, and measure the answer."""
         context = search.outer
         if not (yield from measure_start(search)):
             return
-        if search.is_explained:
+        if is_exact(search) or (is_explained(search) and self.criterion is None):
             search.explain("the start explains the measurements already.")
-            context.ending = Ending.CONVERGED
+            yield from verify_start(search)
+            if self.criterion is not None:
+                search.k = 0
+                publish(search, 0)
+            context.ending = honest_ending(search, Ending.CONVERGED)
             return
         if self.criterion is not None:
             search.k = max(1, min(search.k, search.m - 1))
@@ -119,29 +124,20 @@ class Calibration(GeneratorAlgorithm):
         if search.posterior is None:
             context.ending = Ending.MOSTLY_FAILED
             return
-        ending = yield from improve(search, fits)
         if self.criterion is not None:
             yield from walk_path(search, self.criterion)
-        yield from measure_answer(search)
-        if ending is Ending.CONVERGED and self.loss == "linear":
-            yield from compare_supports(search)
-        keep_support(search)
-        context.ending = _honest(search, ending)
+            context.ending = honest_ending(search, Ending.EXHAUSTED)
+            return
+        ending = yield from improve(search, fits)
+        if ending is Ending.CONVERGED:
+            yield from settle(search)
+            yield from verify(search)
+        else:
+            yield from measure_answer(search)
+        context.ending = honest_ending(search, ending)
 
     def search(self, state: State) -> CalibrationSearch:
         """Return what is known at a state."""
         found = self._resume(state).context.details
         assert isinstance(found, CalibrationSearch), "made by `steps`"  # noqa: S101
         return found
-
-
-def _honest(search: CalibrationSearch, ending: Ending) -> Ending:
-    """Return an ending that does not claim more than was found."""
-    if 2 * search.failures > search.spent:
-        return Ending.MOSTLY_FAILED
-    best = search.outer.best
-    start = search.cost_of(search.start_residuals)
-    noise = search.noise_misfit / math.sqrt(max(search.m, 1))
-    if best is None or not np.any(best.x) or best.value >= start - noise:
-        return Ending.NO_PROGRESS
-    return ending
