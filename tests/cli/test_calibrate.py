@@ -136,7 +136,7 @@ def test_the_same_answer_as_in_python_in_all_files(folder):
     assert residuals[3]["name"] == "sensor 3"
     assert (folder / "fit.png").read_bytes().startswith(b"\x89PNG")
     assert "rate 7" in outcome.output
-    assert "95 % interval" in outcome.output
+    assert "95 % interval (linearized, at this support)" in outcome.output
     assert "largest residuals" in outcome.output
 
 
@@ -196,14 +196,26 @@ def test_a_report_has_the_fit(folder):
     assert "Calibration" in run("runs", "runs.db", "--json").output
     outcome = run("report", "runs.db", name, "--html", "run.html", "--out", "files")
     assert outcome.exit_code == 0, outcome.output
-    assert "95 % interval" in outcome.output
+    assert "95 % interval (linearized, at this support)" in outcome.output
     written = {path.name for path in (folder / "files").iterdir()}
     assert written >= {"history.csv", "changes.csv", "residuals.csv", "fit.png"}
     page = (folder / "run.html").read_text()
     for text in ("Predicted against observed", "Intervals of 95 %", "sensor 11", "rate 21"):
         assert text in page
     assert '<svg id="fit"' in page
-    assert "Other variables that explain the data" in page
+    assert "Other variables that may explain the data" in page
+    assert "Compared were the 40 variables whose columns were measured at the answer" in page
+    assert "linearized at the answer, and hold at this support" in page
+
+
+def test_a_report_on_an_unfinished_fit_does_not_speak_of_alternatives(folder):
+    assert run(*CALIBRATE, *OPTIONS, "--budget", 20, "--store", "runs.db").exit_code == 0
+    outcome = run("report", "runs.db", only_run(), "--html", "run.html")
+    assert outcome.exit_code == 0, outcome.output
+    page = (folder / "run.html").read_text()
+    assert "Intervals of 95 %" in page
+    assert "Other variables" not in page
+    assert "explain it as well" not in outcome.output
 
 
 def test_a_report_on_a_run_that_has_just_begun(folder):

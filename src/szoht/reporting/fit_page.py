@@ -20,7 +20,8 @@ def fit_sections(fit: LeastSquaresResult) -> tuple[Section, ...]:
         text = ("The start has not been simulated yet.",)
         return (Section(anchor="fit", title="Predicted against observed", text=text),)
     path = (_path(fit),) if fit.path else ()
-    return (_fit(fit), _intervals(fit), *path, _alternatives(fit), _residuals(fit))
+    others = () if fit.evidence is None else (_alternatives(fit),)  # or nothing was compared
+    return (_fit(fit), _intervals(fit), *path, *others, _residuals(fit))
 
 
 def _fit(fit: LeastSquaresResult) -> Section:
@@ -49,7 +50,8 @@ def _intervals(fit: LeastSquaresResult) -> Section:
         anchor="intervals",
         title=f"Intervals of {100 * fit.level:g} %",
         text=(
-            "They hold if these variables are the right ones.",
+            "They are linearized at the answer, and hold at this support: if these variables are "
+            "the right ones.",
             *(f"Warning: {printable(line)}" for line in fit.warnings),
         ),
         content=(HtmlTable(header=header, rows=rows),) if rows else (),
@@ -64,9 +66,11 @@ def _path(fit: LeastSquaresResult) -> Section:
 
 
 def _alternatives(fit: LeastSquaresResult) -> Section:
-    title = "Other variables that explain the data as well"
+    title = "Other variables that may explain the data as well"
+    measured = int(fit.variables.free.sum()) - fit.unmeasured.size
+    tested = f"Compared were the {measured} variables whose columns were measured at the answer"
     if not fit.alternatives:
-        text = ("None that is expected to do so within the noise.",)
+        text = (f"{tested}; none of them is expected to do so within the noise.",)
         return Section(anchor="alternatives", title=title, text=text)
     header = ("variables", "expected cost", "its error", "output that would tell", "by sigmas")
     rows = [
@@ -79,7 +83,7 @@ def _alternatives(fit: LeastSquaresResult) -> Section:
         )
         for other in fit.alternatives
     ]
-    text = ("Expected from the Jacobian, within the noise; not simulated.",)
+    text = (f"{tested}. Costs are expected from these, within the noise; not simulated.",)
     table = HtmlTable(header=header, rows=rows)
     return Section(anchor="alternatives", title=title, text=text, content=(table,))
 

@@ -85,6 +85,7 @@ def fit_to_json(fit: LeastSquaresResult) -> dict[str, Any]:
         "level": fit.level,
         "changes": [asdict(one) | _interval(entry) for one, entry in changes_with_intervals(fit)],
         "covariance": fit.covariance.tolist(),
+        "unmeasured": fit.unmeasured.tolist(),
         "alternatives": [_alternative(fit, other) for other in fit.alternatives],
         "path": [{"k": one.k, "cost": float(one.fun), "x": one.x.tolist()} for one in fit.path],
         "residuals": [row._asdict() for row in fit.residual_table],
@@ -116,7 +117,8 @@ def _alternative(fit: LeastSquaresResult, other: Alternative) -> dict[str, Any]:
 def _changes_table(fit: LeastSquaresResult) -> str:
     if not len(fit.changes):
         return "nothing is changed"
-    header = ("name", "nominal", "value", f"{100 * fit.level:g} % interval", "bound", "cost")
+    interval = f"{100 * fit.level:g} % interval (linearized, at this support)"
+    header = ("name", "nominal", "value", interval, "bound", "cost")
     rows = [
         (
             change.name,
@@ -139,7 +141,7 @@ def _path_table(fit: LeastSquaresResult) -> str:
 def _alternatives_table(fit: LeastSquaresResult) -> str:
     if not fit.alternatives:
         return ""
-    header = ("other variables that explain it as well", "expected cost", "output that would tell")
+    header = ("others that may explain it as well", "expected cost", "output that would tell")
     rows = [
         (", ".join(other.names), f"{other.cost:.4g}", _telling(other.output, other.difference))
         for other in fit.alternatives[:SHOWN_ALTERNATIVES]

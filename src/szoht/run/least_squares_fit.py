@@ -7,6 +7,7 @@ import numpy as np
 
 from szoht.algorithms.calibration.report import FitReport, OtherSupport, describe_fit
 from szoht.algorithms.calibration.solver import Calibration
+from szoht.core.algorithm import PathPoint
 from szoht.core.changes import Effect
 from szoht.core.validation import check_real
 from szoht.core.variables import Variables
@@ -19,14 +20,11 @@ from szoht.run.least_squares_result import (
     LeastSquaresResult,
     OutputResidual,
 )
+from szoht.run.least_squares_words import describe_claim, doubts, missing_outputs, sigma_doubts
 from szoht.run.outputs import OutputForm
 from szoht.types import Vector
 
-__all__ = ["as_least_squares", "check_level", "with_fit"]
-
-ILL_CONDITIONED = 1e4
-"""Beyond this condition number, some combination of the changes has errors a hundred times those
-of the best known one."""
+__all__ = ["as_least_squares", "check_level", "with_answer", "with_fit"]
 
 
 def check_level(level: float) -> None:
@@ -41,7 +39,7 @@ def as_least_squares(run: AskTell, result: Result, *, level: float = 0.95) -> Le
     assert isinstance(algorithm, Calibration) and variables is not None, "a calibration"  # noqa: S101, PT018
     search = algorithm.search(run.state)
     report = describe_fit(search, level)
-    known = _empty() if report is None else _known(report, algorithm, variables, result.x)
+    known = _empty() if report is None else _known(report, algorithm, variables, result)
     return LeastSquaresResult(
         x=result.x,
         cost=result.fun,
@@ -49,7 +47,6 @@ def as_least_squares(run: AskTell, result: Result, *, level: float = 0.95) -> Le
         nit=result.nit,
         success=result.success,
         status=result.status,
-        message=result.message,
         variables=variables,
         level=level,
         counts=result.counts,
@@ -58,11 +55,20 @@ def as_least_squares(run: AskTell, result: Result, *, level: float = 0.95) -> Le
         method=result.method,
         history=result.history,
         explain=result.explain,
-        path=result.path,
+        path=with_answer(result, run.state.knee),
+        evidence=result.evidence,
         failure=result.failure,
         faults=result.faults,
         run=result.run,
-        **known,
+        **({"message": result.message} | known),
+    )
+
+
+def with_answer(result: Result, chosen: int | None) -> tuple[PathPoint, ...]:
+    """Return the path with the answer as the point of the number of changes that is believed."""
+    return tuple(
+        point._replace(x=result.x, fun=result.fun) if point.k == chosen else point
+        for point in result.path
     )
 
 
@@ -86,16 +92,17 @@ def _empty() -> dict[str, Any]:
         "warnings": (),
         "condition": 1.0,
         "effects": {},
+        "unmeasured": np.empty(0, dtype=np.intp),
     }
 
 
 def _known(
-    report: FitReport, algorithm: Calibration, variables: Variables, x: Vector
+    report: FitReport, algorithm: Calibration, variables: Variables, result: Result
 ) -> dict[str, Any]:
     z = report.search.domain.to_z(report.visit.point)
     slope = variables.derivative(z)[report.support]
     covariance = report.covariance * np.outer(slope, slope)
-    intervals = _intervals(report, variables, z, x)
+    intervals = _intervals(report, variables, z, result.x)
     form = OutputForm(n_outputs=report.residuals.size, names=algorithm.output_names)
     cost = report.search.cost_of(report.residuals)
     effects = {
@@ -108,9 +115,15 @@ def _known(
         "intervals": intervals,
         "alternatives": tuple(_alternative(other, form, variables) for other in report.others),
         "residual_table": tuple(_residual_table(report.residuals, algorithm, form)),
-        "warnings": tuple(_warnings(report, intervals, variables)),
+        "warnings": (
+            *missing_outputs(report.search, algorithm.observed, form),
+            *sigma_doubts(report, algorithm.sigma),
+            *doubts(report, intervals, variables),
+        ),
+        "message": describe_claim(result, report.claim, variables),
         "condition": report.condition,
         "effects": effects,
+        "unmeasured": report.claim.unmeasured,
     }
 
 
@@ -166,43 +179,3 @@ def _residual_table(
         )
         for i in range(m)
     ]
-
-
-def _warnings(
-    report: FitReport, intervals: tuple[Interval, ...], variables: Variables
-) -> list[str]:
-    """Say what the data do not identify."""
-    told = []
-    if report.condition > ILL_CONDITIONED:
-        told.append(
-            f"the changed variables are hard to tell apart (condition number "
-            f"{report.condition:.2g}): a combination of them is hardly determined."
-        )
-    vague = [
-        entry.name
-        for entry, i in zip(intervals, report.support.tolist(), strict=True)
-        if entry.low <= variables.nominal[i] <= entry.high
-    ]
-    if vague:
-        told.append(
-            f"the data do not say whether {', '.join(vague)} must change: the interval contains "
-            "the nominal value."
-        )
-    if report.others:
-        told.append(
-            f"other supports that explain the data as well as the answer does, within the noise: "
-            f"{len(report.others)}; see `alternatives`."
-        )
-    if report.demanded is not None and not report.is_poor:
-        variable, gain = report.demanded
-        told.append(
-            f"one more change, of {variables.labels[variable]}, would lower the cost by "
-            f"{0.5 * gain:.3g}, more than noise does: try a larger `k`; other variables than these "
-            "may be the right ones."
-        )
-    if report.is_poor:
-        told.append(
-            "the misfit is more than `sigma` explains: the function cannot fit the data by these "
-            "changes, or `sigma` is too small; try a larger `k` or a robust `loss`."
-        )
-    return told

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from szoht.core.algorithm import PathPoint
+from szoht.core.algorithm import Evidence, PathPoint
 from szoht.core.changes import Changes, Effect, describe_changes
 from szoht.core.extras import import_pandas
 from szoht.core.variables import Variables
@@ -22,8 +22,15 @@ __all__ = [
 ]
 
 
+SHOWN_INTERVALS = 5
+
+
 class Interval(NamedTuple):
-    """The confidence interval of one changed variable; ``low`` and ``high`` keep its bounds."""
+    """The confidence interval of one changed variable; ``low`` and ``high`` keep its bounds.
+
+    It is linearized at the answer, and holds at this support: it tells how well the value is known
+    if these are the variables to change, and if outputs are nearly linear as far as it reaches.
+    """
 
     name: str
     value: float
@@ -36,7 +43,8 @@ class Interval(NamedTuple):
 class Alternative:
     """Other variables that are expected to explain the data as well, within the noise.
 
-    ``cost`` is expected, not simulated, and ``model_error`` its standard deviation in residuals.
+    The columns of all of them were measured at the answer. ``cost`` is expected from these, not
+    simulated, and ``model_error`` its standard deviation in residuals.
     ``output`` is the one that would tell the two apart best: it is expected to differ by
     ``difference`` residuals.
     """
@@ -70,23 +78,32 @@ class LeastSquaresResult:
         (outputs - observed) / sigma, and their derivatives with respect to the changed
         variables, of shape (m, number of changes), in the order of ``support``.
     nfev, nit, status, message, success
-        Simulations, moves, and how the run ended, as in `Result`.
+        Simulations, moves, and how the run ended, as in `Result`. ``success`` is True where
+        ``sigma`` explains the residuals *and* the columns of all variables were measured at the
+        answer, without a better support; or where the residuals are zero up to rounding.
+    unmeasured
+        The variables whose columns were not measured at the answer.
     support, changes
         Which variables differ from nominal, and a table of them.
     covariance, intervals
         The covariance of the changed variables, in the order of ``support``, and a confidence
-        interval for each, of probability ``level``. They hold if these variables are the right
-        ones. Without ``sigma``, the variance of a residual is taken from the misfit.
+        interval for each, of probability ``level``. They are linearized at the answer, and hold
+        at this support: if these variables are the right ones. Without ``sigma``, the variance of
+        a residual is taken from the misfit.
     alternatives
-        Other supports that explain the data as well as the answer does, within the noise, and
-        the output that would decide.
+        Other supports that are expected to explain the data as well as the answer does, within
+        the noise, and the output that would decide. Only those whose columns were all measured at
+        the answer, once a search has ended by itself.
     residual_table
         Each output with its observed value, sigma and residual.
     warnings
-        What the data do not identify, and whether the fit is poor, in words.
+        What the data do not identify, whether the reduced chi-square contradicts ``sigma`` and
+        which one would fit, and outputs that were always missing, in words.
     path
-        With ``k="bic"`` or "chi2": the best answer for each k, with ``k``, ``x`` and ``fun``, its
-        cost.
+        With ``k="bic"`` or "chi2": the best answer for each k that was tried, with ``k``, ``x`` and
+        ``fun``, its cost. That of the k that is believed is the answer.
+    evidence
+        What was measured and tried before the search ended by itself.
     history, explain, counts, faults, failure, seconds, seed, run, method
         As in `Result`. The history's values are costs.
     """
@@ -115,7 +132,9 @@ class LeastSquaresResult:
     history: dict[str, Any] = field(repr=False)
     explain: tuple[str, ...] = field(repr=False)
     effects: Mapping[int, Effect] = field(repr=False)
+    unmeasured: Indices = field(repr=False)
     path: tuple[PathPoint, ...] = field(default=(), repr=False)
+    evidence: Evidence | None = field(default=None, repr=False)
     failure: Failure | None = None
     faults: Faults = field(default_factory=Faults)
     run: str | None = None
@@ -142,6 +161,11 @@ class LeastSquaresResult:
         )
         return frame.set_index("name")
 
+    @property
+    def _spans(self) -> str:
+        shown = [f"{one.name} {one.low:.4g} to {one.high:.4g}" for one in self.intervals]
+        return ", ".join(shown[:SHOWN_INTERVALS]) + ", ..." * (len(shown) > SHOWN_INTERVALS)
+
     def __str__(self) -> str:
         rows = {
             "message": self.message,
@@ -155,8 +179,12 @@ class LeastSquaresResult:
             "method": self.method,
             "seed": self.seed,
         }
+        if self.intervals:
+            rows["intervals"] = (
+                f"{100 * self.level:g} %, linearized, at this support: {self._spans}"
+            )
         if self.alternatives:
-            rows["others"] = f"{len(self.alternatives)} other supports explain the data as well"
+            rows["others"] = f"{len(self.alternatives)} other supports may explain the data as well"
         if self.run is not None:
             rows["run"] = self.run
         if self.counts.failures:
