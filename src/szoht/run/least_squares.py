@@ -83,8 +83,9 @@ def least_squares(
         At most this many variables are changed; more than there are means all. "bic" finds the
         number, at most 10, with the least Bayesian information criterion, extended by the number
         of ways in which so many can be chosen; "chi2" the least number whose misfit the errors of
-        the measurements explain, which needs ``sigma``. ``result.path`` has the best answer for
-        each number that was tried, brought to the minimum of its support before they are compared.
+        the measurements explain, without one more that lowers it by more than chance, which needs
+        ``sigma``. ``result.path`` has the best answer for each number that was tried, brought to
+        the minimum of its support before they are compared.
     observed : array of shape (m,), dict or Series, optional
         The measurements, NaN where one is missing; by default zeros. By name, if outputs are.
     sigma : float, array of shape (m,), dict or Series, optional

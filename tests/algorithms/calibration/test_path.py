@@ -106,6 +106,27 @@ def test_every_level_is_compared_with_other_supports(fits):
     assert sum(ratio < 1.1 for ratio in over) >= 8
 
 
+def test_changes_that_chi_square_of_many_outputs_hides_are_believed():
+    """Each of them explains some 60 of 600 squares: all but the first could be left out."""
+    sizes = []
+    for seed in range(5):
+        generator = np.random.default_rng(seed)
+        matrix = generator.standard_normal((600, 15))
+        observed = 0.3 * matrix[:, [3, 7, 11]].sum(axis=1) + generator.standard_normal(600)
+        result = least_squares(
+            lambda x, matrix=matrix: matrix @ x,
+            np.zeros(15),
+            k="chi2",
+            observed=observed,
+            sigma=1.0,
+            rng=seed,
+        )
+        sizes.append(result.support.size)
+        assert [point.k for point in result.path] == list(range(len(result.path)))
+        assert result.path[result.support.size].fun == result.cost
+    assert np.median(sizes) == 3
+
+
 def test_a_path_that_is_cut_short_is_not_told():
     result = Draw(0).fit("bic", max_queries=40)
     assert result.status is Status.QUERIES

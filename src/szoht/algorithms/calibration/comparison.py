@@ -20,8 +20,10 @@ from szoht.algorithms.calibration.goodness import (
     explained_misfit,
     is_explained,
     noise_hides_gains,
+    residual_variance,
 )
 from szoht.algorithms.calibration.moves import measure_answer, refine
+from szoht.algorithms.calibration.quantiles import chi_square_quantile
 from szoht.algorithms.calibration.reprobing import probe_variables
 from szoht.algorithms.calibration.search import CalibrationSearch
 from szoht.algorithms.calibration.sensing import ProbeData, choose_length
@@ -29,7 +31,7 @@ from szoht.algorithms.calibration.supports import Support, SupportCandidate
 from szoht.algorithms.generator import Steps
 from szoht.types import Indices
 
-__all__ = ["could_claim", "settle", "verify", "verify_start"]
+__all__ = ["could_claim", "demanded_entry", "settle", "verify", "verify_start"]
 
 
 def could_claim(search: CalibrationSearch) -> bool:
@@ -130,6 +132,23 @@ def _demanded(search: CalibrationSearch) -> Indices:
     gains = search.model(damping=0.0, optimistic=True).gains_of_one_more()
     order = np.argsort(-gains, kind="stable")
     return search.known.columns[order[gains[order] > decisive_gain(search)]]
+
+
+def demanded_entry(search: CalibrationSearch, level: float = 0.95) -> tuple[int, float] | None:
+    """Return the variable that lowers the misfit most as one more change, and by how much.
+
+    None unless its column was measured at the center, and that is more than chance does among all
+    variables (Bonferroni).
+    """
+    if search.is_dense or search.noise > 0 or search.loss != "linear":
+        return None
+    gains = search.model(damping=0.0, optimistic=True).gains_of_one_more()
+    gains[np.isin(search.known.columns, unmeasured(search))] = 0.0
+    best = int(np.argmax(gains))
+    limit = chi_square_quantile(1, 1 - (1 - level) / gains.size)
+    if gains[best] <= residual_variance(search) * limit:
+        return None
+    return int(search.known.columns[best]), float(gains[best])
 
 
 def _promising(search: CalibrationSearch) -> list[SupportCandidate]:

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from szoht.algorithms.calibration.comparison import settle, verify
+from szoht.algorithms.calibration.comparison import demanded_entry, settle, verify
 from szoht.algorithms.calibration.moves import refine
 from szoht.algorithms.calibration.quantiles import chi_square_quantile
 from szoht.algorithms.calibration.records import SavedCenter, Visit
@@ -26,32 +26,38 @@ def walk_path(search: CalibrationSearch, criterion: Criterion) -> Steps[None]:
     """Find the best points with more and more changes, and make the one to believe the answer.
 
     "bic" is the one with the least Bayesian information criterion, "chi2" the one with the fewest
-    changes whose misfit the errors of the measurements explain. They are compared after each has
-    been brought to the minimum of its support, and that support been compared with others.
+    changes whose misfit the errors of the measurements explain, and to which no column that was
+    measured there is to be added. They are compared after each has been brought to the minimum of
+    its support, and that support been compared with others.
     """
-    most, start = search.k, search.save()
-    centers: dict[int, SavedCenter] = {}
-    while len(centers) < most and not _is_enough(search, len(centers), criterion):
-        yield from _climb(search, start, centers)
-    chosen, tried = None, len(centers)
-    while chosen != (chosen := _choose(search, tried, criterion)):
+    most, tried, least = search.k, 0, 0
+    centers = {0: search.save()}
+    while tried < most and not _is_enough(search, tried, criterion):
+        tried += 1
+        yield from _climb(search, tried, centers)
+    chosen = None
+    while chosen != (chosen := _choose(search, tried, criterion, least)):
         search.k = chosen  # other supports are to be as small
         _go_to(search, _best(search, chosen), centers)
         publish(search, tried)
         search.explain(f"{chosen} changes are to be believed, of up to {tried}.")
         yield from verify(search)
-        centers[chosen] = search.save()
+        if criterion == "chi2" and chosen < most and demanded_entry(search) is not None:
+            least = chosen + 1
+        if chosen > 0:
+            centers[chosen] = search.save()
+        if tried < least:
+            tried = least
+            yield from _climb(search, tried, centers)
     publish(search, tried)
 
 
-def _climb(
-    search: CalibrationSearch, start: SavedCenter, centers: dict[int, SavedCenter]
-) -> Steps[None]:
-    """Find the best point with one change more: from the last one, and straight from the start."""
-    search.k = k = len(centers) + 1
+def _climb(search: CalibrationSearch, k: int, centers: dict[int, SavedCenter]) -> Steps[None]:
+    """Find the best point with k changes: by way of one less, and straight from the start."""
+    search.k = k
     tried = []
-    for origin in [start] if k == 1 else [start, centers[k - 1]]:
-        search.restore(origin)
+    for origin in sorted({0, k - 1}):
+        search.restore(centers[origin])
         yield from _solve_for(search, k)
         tried.append(search.save())
     search.restore(min(tried, key=lambda center: search.misfit_of(center.residuals)))
@@ -90,11 +96,11 @@ def _misfit(search: CalibrationSearch, k: int) -> float:
     return search.misfit_of(_best(search, k).residuals)
 
 
-def _choose(search: CalibrationSearch, most: int, criterion: Criterion) -> int:
-    """Return how many changes are to be believed, of up to ``most``."""
+def _choose(search: CalibrationSearch, most: int, criterion: Criterion, least: int = 0) -> int:
+    """Return how many changes are to be believed, of ``least`` to ``most``."""
     if criterion == "bic":
-        return min(range(most + 1), key=lambda k: _information(search, k))
-    return next((k for k in range(most) if _is_explained(search, k)), most)
+        return min(range(least, most + 1), key=lambda k: _information(search, k))
+    return next((k for k in range(least, most) if _is_explained(search, k)), most)
 
 
 def _is_enough(search: CalibrationSearch, k: int, criterion: Criterion) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from szoht.algorithms.calibration.claims import AnswerClaim
-from szoht.algorithms.calibration.goodness import residual_variance
+from szoht.algorithms.calibration.comparison import demanded_entry
 from szoht.algorithms.calibration.quantiles import chi_square_quantile, student_quantile
 from szoht.algorithms.calibration.records import Visit
 from szoht.algorithms.calibration.residuals import cost, loss_weights
@@ -190,23 +190,10 @@ class FitReport:
 
     @cached_property
     def demanded(self) -> tuple[int, float] | None:
-        """The variable that lowers the misfit most as one more change, and by how much.
-
-        None unless its column was measured, and that is more than chance does among all variables
-        (Bonferroni).
-        """
-        search = self.search
-        if search.posterior is None or not self.is_at_center or search.loss != "linear":
+        """The variable that is to be one more change, and by how much it lowers the misfit."""
+        if self.search.posterior is None or not self.is_at_center:
             return None
-        if search.is_dense or search.noise > 0 or not residual_variance(search):
-            return None
-        gains = search.model(damping=0.0, optimistic=True).gains_of_one_more()
-        gains[np.isin(search.posterior.columns, self.claim.unmeasured)] = 0.0
-        best = int(np.argmax(gains))
-        limit = chi_square_quantile(1, 1 - (1 - self.level) / gains.size)
-        if gains[best] <= residual_variance(search) * limit:
-            return None
-        return int(search.posterior.columns[best]), float(gains[best])
+        return demanded_entry(self.search, self.level)
 
     @cached_property
     def others(self) -> tuple[OtherSupport, ...]:
