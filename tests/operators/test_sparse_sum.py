@@ -32,6 +32,8 @@ BOXES = [(-np.inf, np.inf), (-0.5, 1.0), (-0.3, np.inf), (0.0, np.inf), (-1.0, 0
 @given(vectors, st.integers(1, 4), st.sampled_from(BOXES), st.sampled_from([1.0, 0.0, -0.4]))
 @example(np.array([0.0, 1.0]), 1, BOXES[0], -0.4)  # the smallest entries alone
 @example(np.array([0.0, 1.0]), 1, BOXES[0], 1.0)  # the largest alone
+@example(np.full(3, 0.1), 3, BOXES[0], 0.0)  # zeros but for rounding
+@example(np.full(3, 2.75516543), 3, BOXES[1], 0.0)
 @settings(deadline=None, max_examples=150)
 def test_projections_are_nearest(y, k, box, total):
     k = min(k, len(y))

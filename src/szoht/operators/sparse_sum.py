@@ -116,7 +116,7 @@ def onto_sum(y: Vector, total: float, low: float, high: float) -> Vector:
     array([ 1.  ,  0.25, -0.25])
     """
     if math.isinf(low) and math.isinf(high):
-        return np.asarray(y - (y.sum() - total) / y.size)
+        return _shifted(y, total)
     bends = np.sort(np.concatenate([y - bound for bound in (low, high) if math.isfinite(bound)]))
     first, last = 0, bends.size
     while first < last:  # the first bend at which the sum is no more than the total
@@ -129,9 +129,18 @@ def onto_sum(y: Vector, total: float, low: float, high: float) -> Vector:
     right = bends[first] if first < bends.size else bends[-1] + 1.0
     between = y - 0.5 * (left + right)
     inner = (between > low) & (between < high)
-    x = np.clip(y - right, low, high)
-    if inner.any():
-        at_bounds = np.where(between <= low, low, high)[~inner].sum()
-        shift = (y[inner].sum() + at_bounds - total) / np.count_nonzero(inner)
-        x = np.where(inner, np.clip(y - shift, low, high), np.where(between <= low, low, high))
+    if not inner.any():
+        return np.asarray(np.clip(y - right, low, high))
+    x = np.where(between <= low, low, high)
+    x[inner] = np.clip(_shifted(y[inner], total - x[~inner].sum()), low, high)
     return np.asarray(x)
+
+
+def _shifted(y: Vector, total: float) -> Vector:
+    """Subtract one number from all, so that the sum is right up to rounding of what is returned.
+
+    Once is not enough: with a total of 0, three times 0.1 becomes three times -1e-17.
+    """
+    for _ in range(2):
+        y = y - (y.sum() - total) / y.size
+    return y
