@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from outcomes import always, most_seeds
 from szoht import Status, minimize
 from szoht.algorithms.auto import AutoPath
 from szoht.algorithms.auto.path import find_knee
@@ -23,7 +24,8 @@ def regression(n, d, k, spread, seed=0):
     return a, w, a @ w + spread * rng.standard_normal(n)
 
 
-def test_a_seed_never_comes_back():
+@most_seeds
+def test_a_seed_never_comes_back(seed):
     y = np.zeros(200)
     y[[4, 100]] = [1.0, -1.0]
     seeds = []
@@ -34,22 +36,23 @@ def test_a_seed_never_comes_back():
         return float(((x - y) ** 2).sum()) + 0.1 * noise
 
     result = minimize(
-        fun, np.zeros(200), k=2, method="auto", stochastic=True, max_queries=1_500, rng=0
+        fun, np.zeros(200), k=2, method="auto", stochastic=True, max_queries=1_500, rng=seed
     )
+    runs = 1 + np.count_nonzero(np.diff(seeds))
+    always(len(set(seeds)) == runs > 10)  # a seed never comes back
     assert np.array_equal(result.support, [4, 100])
     assert ((result.x - y) ** 2).sum() < 0.01
-    runs = 1 + np.count_nonzero(np.diff(seeds))
-    assert len(set(seeds)) == runs > 10  # a seed never comes back
 
 
-def test_without_k_the_knee_is_found():
-    a, w, b = regression(120, 150, 5, 0.3)
+@most_seeds
+def test_without_k_the_knee_is_found(seed):
+    a, w, b = regression(120, 80, 5, 0.3, seed)
     result = minimize(
         lambda x: 0.5 * float(((a @ x - b) ** 2).mean()),
-        np.zeros(150),
+        np.zeros(80),
         method="auto",
         max_queries=20_000,
-        rng=0,
+        rng=seed,
     )
     assert result.status is Status.CONVERGED
     assert np.array_equal(result.support, np.flatnonzero(w))
@@ -58,15 +61,16 @@ def test_without_k_the_knee_is_found():
     assert ks[: ks.index(5) + 2] == list(range(7))
     values = [point.fun for point in result.path]
     assert all(after <= 1.02 * before for before, after in pairwise(values))
-    assert all(np.count_nonzero(point.x) <= point.k for point in result.path)
+    always(all(np.count_nonzero(point.x) <= point.k for point in result.path))
     assert "knee at 5" in str(result)
     assert any(line.startswith("k = 5") for line in result.explain)
 
 
-def test_the_way_up_goes_on_while_it_gains():
+@most_seeds
+def test_the_way_up_goes_on_while_it_gains(seed):
     y = np.zeros(80)
     y[::7] = 1.0  # 12 of them, all alike
-    result = minimize(lambda x: float(((x - y) ** 2).sum()), np.zeros(80), method="auto", rng=0)
+    result = minimize(lambda x: float(((x - y) ** 2).sum()), np.zeros(80), method="auto", rng=seed)
     assert result.knee == 12
     assert result.path[-1].k > 12
 
@@ -84,13 +88,14 @@ def test_a_path_cut_short_is_still_a_path():
         assert result.nfev <= budget
 
 
-def test_a_path_from_a_start_that_is_not_zero():
+@most_seeds
+def test_a_path_from_a_start_that_is_not_zero(seed):
     y = np.zeros(60)
     y[[4, 7, 20]] = [1.0, -1.0, 2.0]
     start = np.zeros(60)
     start[:12] = 0.5
     result = minimize(
-        lambda x: float(((x - y) ** 2).sum()), start, method="auto", max_queries=5_000, rng=0
+        lambda x: float(((x - y) ** 2).sum()), start, method="auto", max_queries=5_000, rng=seed
     )
     assert np.array_equal(result.support, [4, 7, 20])
     assert result.path[0].k == 1

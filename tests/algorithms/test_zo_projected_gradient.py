@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from algorithms.runs import assert_close, log_cosh, run
+from outcomes import most_seeds
 from reference import baselines as naive
 from szoht import algorithms, errors, minimize
 
@@ -39,7 +40,8 @@ def test_bad_input(options, message):
         )
 
 
-def test_projected_gradient_is_linear_on_strongly_convex_functions():
+@most_seeds
+def test_projected_gradient_is_linear_on_strongly_convex_functions(seed):
     """f = |x - y|^2 / 2 with y inside the ball: the gap contracts by (1 - eta)^2, within 4."""
     y = np.linspace(-0.05, 0.05, 20)
     method = algorithms.zo_projected_gradient(radius=2.0, q=400, step_size=0.3, iterate="last")
@@ -49,7 +51,7 @@ def test_projected_gradient_is_linear_on_strongly_convex_functions():
         np.zeros(20),
         method=method,
         max_iterations=30,
-        rng=0,
+        rng=seed,
         monitor=lambda x: gaps.append(0.5 * ((x - y) ** 2).sum()) or 0.0,
     )
     expected = 0.5 * (y @ y) * 0.7 ** (2 * np.arange(1, 31))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from algorithms.runs import run
+from outcomes import most_seeds
 from reference import compressed_sensing as naive
 from reference.hard_thresholding import hard_threshold
 from szoht import AskTell, Minibatch, SoftThreshold, Sparse, errors, minimize
@@ -104,18 +105,20 @@ def sparse_quadric(d, s, seed=0):
 
 
 @pytest.mark.parametrize("method", [zoro, ada_zoro])
-def test_converges_as_fast_as_gradient_descent(method):
+@most_seeds
+def test_converges_as_fast_as_gradient_descent(seed, method):
     """Theory: with exact recovery the error contracts by (1 - alpha nu) in each iteration."""
     f, x0 = sparse_quadric(300, 10)
     start, step, iterations = f(x0), 0.5, 12
     algorithm = method(sparsity=10, step_size=step, tol=1e-3)
-    result = minimize(f, x0, method=algorithm, max_iterations=iterations, rng=0)
+    result = minimize(f, x0, method=algorithm, max_iterations=iterations, rng=seed)
     descent = start * (1 - step) ** (2 * iterations)
     assert result.fun <= 3 * descent
     assert result.fun >= 0.3 * descent
 
 
-def test_queries_to_the_target_grow_with_s_and_log_d_only():
+@most_seeds
+def test_queries_to_the_target_grow_with_s_and_log_d_only(seed):
     """O(s log d log 1/eps): twenty times the dimension costs less than twice the queries."""
     needed = []
     for d in (200, 4000):
@@ -127,7 +130,7 @@ def test_queries_to_the_target_grow_with_s_and_log_d_only():
             method=zoro(k=5, d=d),
             target=1e-3 * 0.5 * float(y @ y),
             max_queries=3000,
-            rng=0,
+            rng=seed,
         )
         assert result.success
         assert np.array_equal(np.sort(result.support), np.arange(d - 5, d))
@@ -135,16 +138,18 @@ def test_queries_to_the_target_grow_with_s_and_log_d_only():
     assert needed[1] < 2 * needed[0]
 
 
-def test_twice_the_inverse_smoothness_flips_signs():
+@most_seeds
+def test_twice_the_inverse_smoothness_flips_signs(seed):
     """With alpha = 2 / L exact recovery gives x -> -x: nothing is gained, as documented."""
     f, x0 = sparse_quadric(200, 5)
     result = minimize(
-        f, x0, method=zoro(sparsity=5, step_size=2.0, iterate="last"), max_iterations=6, rng=0
+        f, x0, method=zoro(sparsity=5, step_size=2.0, iterate="last"), max_iterations=6, rng=seed
     )
     assert result.fun == pytest.approx(f(x0), rel=1e-3)
 
 
-def test_a_penalty_leads_to_the_lasso_solution():
+@most_seeds
+def test_a_penalty_leads_to_the_lasso_solution(seed):
     y = np.zeros(200)
     y[[3, 50, 51]] = [1.0, -2.0, 0.3]
     result = minimize(
@@ -152,7 +157,7 @@ def test_a_penalty_leads_to_the_lasso_solution():
         np.zeros(200),
         method=zoro(penalty=0.5, sparsity=6, step_size=0.7),
         max_iterations=40,
-        rng=0,
+        rng=seed,
     )
     assert np.allclose(result.x, naive.soft(y, 0.5), atol=1e-6)
 
@@ -206,7 +211,8 @@ def test_conformance(algorithm, n_samples):
 
 
 @pytest.mark.parametrize(("name", "factory"), [("zoro", zoro), ("ada_zoro", ada_zoro)])
-def test_by_name(monkeypatch, name, factory):
+@most_seeds
+def test_by_name(seed, monkeypatch, name, factory):
     monkeypatch.setitem(registry.METHODS, name, factory)
     y = np.zeros(100)
     y[[3, 50]] = [1.0, -2.0]
@@ -216,7 +222,7 @@ def test_by_name(monkeypatch, name, factory):
             np.zeros(100),
             method=name,
             max_queries=1000,
-            rng=0,
+            rng=seed,
             **limits,
         )
         assert np.allclose(result.x, y, atol=2e-3)
@@ -257,18 +263,19 @@ def test_misuse_is_found_before_the_first_query(factory, settings, error, messag
         minimize(never, np.zeros(10), method=factory(**settings), max_queries=100)
 
 
-def test_a_failing_start_and_failing_probes():
+@most_seeds
+def test_a_failing_start_and_failing_probes(seed):
     f, x0 = sparse_quadric(100, 3)
-    flaky = np.random.default_rng(0)
+    flaky = np.random.default_rng(seed)
 
     def sometimes(x):
         return math.nan if not np.array_equal(x, x0) and flaky.random() < 0.1 else f(x)
 
     for method in (zoro(sparsity=3, step_size=0.5), ada_zoro(step_size=0.5)):
-        result = minimize(sometimes, x0, method=method, max_iterations=8, on_error="skip", rng=0)
+        result = minimize(sometimes, x0, method=method, max_iterations=8, on_error="skip", rng=seed)
         assert result.counts.failures > 0
         assert result.fun < 0.01 * f(x0)
         result = minimize(
-            lambda _: math.nan, x0, method=method, max_iterations=8, on_error="skip", rng=0
+            lambda _: math.nan, x0, method=method, max_iterations=8, on_error="skip", rng=seed
         )
         assert not result.success

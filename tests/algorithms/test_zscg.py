@@ -5,6 +5,7 @@ import pytest
 
 from algorithms.runs import assert_close, least_squares, log_cosh, run
 from dense import dense
+from outcomes import most_seeds
 from reference import baselines as naive
 from szoht import AskTell, algorithms, errors, minimize
 from szoht.operators import L1Ball
@@ -67,7 +68,8 @@ def solve(operator, gradient, x, steps=20_000):
     return x
 
 
-def test_frank_wolfe_gap_falls_like_one_over_t():
+@most_seeds
+def test_frank_wolfe_gap_falls_like_one_over_t(seed):
     """Exact gradients give 2 L diameter^2 / (t + 2): t times the gap does not grow, within 2."""
     f, gradient = least_squares(20)
     ball = L1Ball(2.0)
@@ -76,9 +78,9 @@ def test_frank_wolfe_gap_falls_like_one_over_t():
     minimize(
         f,
         np.zeros(20),
-        method=algorithms.zscg(radius=2.0, q=3_000),
+        method=algorithms.zscg(radius=2.0, q=2_000),
         max_iterations=60,
-        rng=0,
+        rng=seed,
         monitor=lambda x: seen.append(f(x) - best) or 0.0,
     )
     gaps = np.array(seen[:60])
@@ -88,14 +90,15 @@ def test_frank_wolfe_gap_falls_like_one_over_t():
     assert scaled[20:].max() <= 2 * scaled[:20].max()
 
 
-@pytest.mark.parametrize("horizon", [5, 10, 20])
-def test_accelerated_variant_keeps_its_bound(horizon):
+@pytest.mark.parametrize("horizon", [5, 20])
+@most_seeds
+def test_accelerated_variant_keeps_its_bound(seed, horizon):
     """f(z_N) - f* <= 12 L D0 / (N (N + 1)) for exact gradients; here within 1.5."""
     f, gradient = least_squares(20)
     best = solve(L1Ball(2.0), gradient, np.zeros(20))
     distance = float(best @ best)
     method = algorithms.zscg(
-        radius=2.0, variant="accelerated", q=2_000, distance=distance, horizon=horizon
+        radius=2.0, variant="accelerated", q=1_000, distance=distance, horizon=horizon
     )
-    result = minimize(f, np.zeros(20), method=method, max_iterations=horizon, rng=0)
+    result = minimize(f, np.zeros(20), method=method, max_iterations=horizon, rng=seed)
     assert result.fun - f(best) <= 1.5 * 12 * distance / (horizon * (horizon + 1))

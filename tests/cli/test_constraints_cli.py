@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from outcomes import always, most_seeds
 from szoht.cli.app import app
 from szoht.cli.constraints import parse_constraint
 from szoht.errors import ParameterError
@@ -25,10 +26,8 @@ def solve(tmp_path, monkeypatch):
 
     def run(*arguments):
         arguments = ("distance_of_weights:distance", "--dim", 6, "--quiet", *arguments)
-        outcome = CliRunner().invoke(
-            app, ["solve", *map(str, arguments), "--seed", "0", "--output", "found.json"]
-        )
-        assert outcome.exit_code == 0, outcome.output
+        outcome = CliRunner().invoke(app, ["solve", *map(str, arguments), "--output", "found.json"])
+        always(outcome.exit_code == 0)
         found = json.loads((tmp_path / "found.json").read_text())
         return dict(zip(found["support"], found["values"], strict=True))
 
@@ -36,16 +35,19 @@ def solve(tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::szoht.errors.StartWarning")
-def test_weights_that_sum_to_one(solve):
-    found = solve("-k", 2, "--constraint", "simplex", "--budget", 300)
+@most_seeds
+def test_weights_that_sum_to_one(seed, solve):
+    found = solve("-k", 2, "--constraint", "simplex", "--budget", 300, "--seed", seed)
     assert found == pytest.approx({1: 0.55, 3: 0.45}, abs=1e-3)
 
 
-def test_groups_of_neighbors_and_by_number(solve, tmp_path):
-    found = solve("-k", 1, "--constraint", "group:2", "--budget", 300)
+@most_seeds
+def test_groups_of_neighbors_and_by_number(seed, solve, tmp_path):
+    found = solve("-k", 1, "--constraint", "group:2", "--budget", 300, "--seed", seed)
     assert found == pytest.approx({0: 0.1, 1: 0.7}, abs=1e-3)
     (tmp_path / "groups.json").write_text("[0, 1, 0, 1, 2, 2]")
-    found = solve("-k", 1, "--constraint", "group:groups.json", "--budget", 300)
+    file = "group:groups.json"
+    found = solve("-k", 1, "--constraint", file, "--budget", 300, "--seed", seed)
     assert found == pytest.approx({1: 0.7, 3: 0.6}, abs=1e-3)
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from szoht.core.random import Key
 from szoht.testing.estimators import linear_answers
 
-D, S, N = 20, 5, 6_000
+D, S, N = 20, 5, 3_000
 """The dimension, the size of a set F of coordinates, and the number of estimates."""
 
 SLOPE = np.random.default_rng(3).standard_normal(D)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import szoht
+from outcomes import most_seeds
 from szoht import SparseVector, algorithms, minimize, resume
 from szoht.algorithms.registry import METHODS, build
 from szoht.estimators import Coordinate
@@ -55,25 +56,25 @@ def algorithm(name, **options):
 
 
 def run(fun, method, **settings):
-    return minimize(fun, np.zeros(D), method=method, rng=0, **{"max_queries": 3000} | settings)
+    return minimize(fun, np.zeros(D), method=method, **{"max_queries": 3000, "rng": 0} | settings)
 
 
 @pytest.mark.parametrize(("name", "untested"), [("zoro", 0.1), ("ada_zoro", 0.01)])
-def test_zoro_under_a_fixed_error(name, untested):
+@most_seeds
+def test_zoro_under_a_fixed_error(seed, name, untested):
     method = algorithm(name)
-    assert gap(run(fixed_error, replace(method, choose_radius=False))) > untested
-    result = run(fixed_error, method)
+    assert gap(run(fixed_error, replace(method, choose_radius=False), rng=seed)) > untested
+    result = run(fixed_error, method, rng=seed)
     assert gap(result) < 1e-6
     assert "fixed error" in result.explain[0]
     assert "mu = " in result.explain[0]
 
 
 @pytest.mark.parametrize("options", [{}, {"central": True}, {"step_size": 0.05}])
-def test_szoht_under_fresh_noise(options):
-    rng = np.random.default_rng(1)
-    result = run(
-        lambda x: quadratic(x) + 1e-6 * rng.standard_normal(), algorithm("szoht", **options)
-    )
+@most_seeds
+def test_szoht_under_fresh_noise(seed, options):
+    rng, method = np.random.default_rng([seed, 1]), algorithm("szoht", **options)
+    result = run(lambda x: quadratic(x) + 1e-6 * rng.standard_normal(), method, rng=seed)
     assert gap(result) < 1e-3 if "step_size" in options else gap(result) < 1e-6
     assert "fresh noise" in result.explain[0]
 
@@ -98,8 +99,9 @@ def test_exact_values_keep_the_default_radius(name):
     assert not algorithm(name, mu=1e-5).choose_radius
 
 
-def test_rounding_of_single_precision_is_a_fixed_error():
-    result = run(lambda x: float(np.float32(quadratic(x))), algorithm("szoht"))
+@most_seeds
+def test_rounding_of_single_precision_is_a_fixed_error(seed):
+    result = run(lambda x: float(np.float32(quadratic(x))), algorithm("szoht"), rng=seed)
     assert gap(result) < 1e-6
 
 

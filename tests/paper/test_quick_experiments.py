@@ -7,6 +7,7 @@ every one of them.
 import numpy as np
 import pytest
 
+from outcomes import always, most_seeds
 from szoht import algorithms, problems
 from szoht.core.objective import as_objective
 from szoht.paper import (
@@ -35,17 +36,19 @@ def first_job(name, curve):
     return next(job for job in get_experiment(name).jobs(Scale(quick=True)) if job.curve == curve)
 
 
-def test_dimension_contracts_as_the_paper_says():
+@most_seeds
+def test_dimension_contracts_as_the_paper_says(seed):
     """(12/13)^2 per iteration on the mean, whatever the supports; f = 0.231 after ten."""
     job = first_job("dimension", "all d=5000")
-    table = run_job("dimension", job=job, d=1000, k=100, q=414, support_size=1000, budget=4140)
+    small = {"d": 1000, "k": 100, "q": 414, "support_size": 1000, "budget": 4140}
+    table = run_job("dimension", job=job, seed=seed, **small)
     assert table["f"][0] == pytest.approx(1.1, abs=1e-3)
     assert table["directions"][-1] == 4140
     assert table["queries"][-1] == 4150
     assert table["f"][-1] == pytest.approx(0.231, abs=0.03)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@most_seeds
 def test_dimension_with_small_supports(seed):
     job = first_job("dimension", "50 d=5000")
     table = run_job("dimension", job=job, seed=seed, budget=10 * job.settings["q"])
@@ -69,17 +72,19 @@ def test_the_best_iterate_or_the_newest_is_followed(best):
     assert (np.diff(table["queries"]) > 0).all()
 
 
-def test_sensitivity_falls_as_drawn():
+@most_seeds
+def test_sensitivity_falls_as_drawn(seed):
     """q = 2500, four iterations: f falls by (1 - eta)^2 each, plus what thresholding loses."""
     job = first_job("sensitivity", "plotted q=2500")
-    table = run_job("sensitivity", job=job, budget=10_000)
+    table = run_job("sensitivity", job=job, seed=seed, budget=10_000)
     assert table["f"][0] == pytest.approx(0.01631, abs=1e-5)
     assert table["distance_drawn"][0] == pytest.approx(2.2352, abs=5e-4)
     assert 0.0079 < table["f"][-1] < 0.0094
     assert (np.diff(table["f"]) < 0).all()
 
 
-def test_conflict_is_measured():
+@most_seeds
+def test_conflict_is_measured(seed):
     experiment = get_experiment("conflict")
     job = Job(
         experiment="conflict",
@@ -92,7 +97,7 @@ def test_conflict_is_measured():
             "repeats": 60,
             "q": 50,
         },
-        seed=0,
+        seed=seed,
     )
     table = experiment.run(job.settings, job.seed)
     results = Results([Curve(job=job, table=table, seconds=0.0)])
@@ -134,7 +139,7 @@ def test_port5_is_reproduced():
     """SZOHT as the paper states it: 3.5e-4 at 5,000 queries, within a factor of 1.8."""
     job = first_job("assets", "port5 paper szoht")
     assert job.settings["options"]["step_size"] == 1.0
-    ends = [run_job("assets", job=job, budget=5_500, seed=seed)["f"][-1] for seed in range(2)]
+    ends = [run_job("assets", job=job, budget=5_500, seed=seed)["f"][-1] for seed in range(5)]
     assert 1.9e-4 < np.median(ends) < 6.3e-4
 
 
@@ -156,13 +161,14 @@ def test_distances_are_between_weights():
     assert portfolio_runs._distance(np.array([1.0, -1.0]), np.array([1.0, 0.0])) == np.inf
 
 
-def test_the_default_solver_beats_it():
+@most_seeds
+def test_the_default_solver_beats_it(seed):
     job = first_job("assets", "port5 auto")
-    table = run_job("assets", job=job, budget=8_000)
-    assert table["l0"][-1] <= 10
+    table = run_job("assets", job=job, seed=seed, budget=2_500)
+    always(table["l0"][-1] <= 10)
+    always(table["gap"][-1] > -1e-9)
+    always(np.isfinite(table["distance"]).all())
     assert table["f"][-1] < 1.4e-4
-    assert table["gap"][-1] > -1e-9
-    assert np.isfinite(table["distance"]).all()
 
 
 def test_a_grid_search_keeps_what_it_finds(tmp_path, monkeypatch):

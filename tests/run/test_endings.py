@@ -35,7 +35,7 @@ def run(method, fun=quadratic, **settings):
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in NEED_MORE])
 def test_no_success_without_a_finite_value(method):
-    for budget in range(90, 110):
+    for budget in range(90, 110, 3):
         try:
             result = run(method, max_queries=budget)
         except szoht.errors.BudgetError:

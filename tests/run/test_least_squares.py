@@ -8,6 +8,7 @@ import scipy.optimize
 
 import szoht
 from algorithms.calibration.problems import Simulator
+from outcomes import always, most_seeds
 from szoht import Status, least_squares, remote
 from szoht.core.algorithm import PathPoint
 from szoht.errors import ParameterError, ParameterTypeError, SkippedPointWarning
@@ -37,15 +38,22 @@ def same(one, other):
     np.testing.assert_array_equal(one.covariance, other.covariance)
 
 
-def test_scipys_names_mean_what_they_mean_there(simulator):
+@most_seeds
+def test_scipys_names_mean_what_they_mean_there(seed):
+    simulator = Simulator(d=D)
     observed, sigma = simulator.observed + 0.01, 0.05
 
     def residuals(x):
         return (simulator.outputs(x) - observed) / sigma
 
-    result = least_squares(simulator, np.zeros(D), observed=observed, sigma=sigma, **OPTIONS)
-    assert result.cost == pytest.approx(0.5 * (residuals(result.x) ** 2).sum())
-    np.testing.assert_allclose(result.fun, residuals(result.x))
+    result = least_squares(
+        simulator, np.zeros(D), observed=observed, sigma=sigma, **OPTIONS | {"rng": seed}
+    )
+    always(result.nfev == len(simulator.calls))
+    always(result.cost == pytest.approx(0.5 * (residuals(result.x) ** 2).sum()))
+    always(np.allclose(result.fun, residuals(result.x)))
+    always(result.jac.shape == (15, 3))
+    always(result.grad.shape == (3,))
     on = result.support
 
     def on_support(values):
@@ -56,9 +64,6 @@ def test_scipys_names_mean_what_they_mean_there(simulator):
     reference = scipy.optimize.least_squares(on_support, result.x[on])
     assert result.cost <= 1.001 * reference.cost
     np.testing.assert_allclose(result.jac, reference.jac, rtol=0.1, atol=1.0)
-    assert result.jac.shape == (15, 3)
-    assert result.grad.shape == (3,)
-    assert result.nfev == len(simulator.calls)
 
 
 @pytest.mark.parametrize("loss", ["linear", "soft_l1", "huber", "cauchy"])
@@ -86,27 +91,34 @@ def test_outputs_by_name(simulator, named):
     assert result.to_frame().index[0] == "sensor 14"
 
 
-def test_a_series_is_read_by_its_index(simulator, named):
+@most_seeds
+def test_a_series_is_read_by_its_index(seed, simulator, named):
     pandas = pytest.importorskip("pandas")
     observed = pandas.Series(named(simulator.truth))
     result = least_squares(
-        lambda x: pandas.Series(named(x)), np.zeros(D), observed=observed, sigma=0.1, **OPTIONS
+        lambda x: pandas.Series(named(x)),
+        np.zeros(D),
+        observed=observed,
+        sigma=0.1,
+        **OPTIONS | {"rng": seed},
     )
     np.testing.assert_array_equal(result.support, simulator.support)
     assert result.residual_table[2].name == "sensor 2"
 
 
-def test_without_measurements_outputs_are_residuals_and_are_asked_for_once(simulator, named):
+@most_seeds
+def test_without_measurements_outputs_are_residuals_and_are_asked_for_once(seed, simulator, named):
     def residuals(x):
         return {
             name: value - target
             for (name, value), target in zip(named(x).items(), simulator.observed, strict=True)
         }
 
-    result = least_squares(residuals, np.zeros(D), **OPTIONS)
+    simulator.calls.clear()
+    result = least_squares(residuals, np.zeros(D), **OPTIONS | {"rng": seed})
+    always(result.nfev == len(simulator.calls))
+    always(result.residual_table[1].name == "sensor 1")
     np.testing.assert_array_equal(result.support, simulator.support)
-    assert result.nfev == len(simulator.calls)
-    assert result.residual_table[1].name == "sensor 1"
 
 
 def test_a_vectorized_function(simulator):
@@ -215,7 +227,8 @@ def test_measurements_that_do_not_match_the_outputs():
         least_squares(lambda x: {"a": 1.0, "b": x[0]}, np.zeros(3), observed={"a": 1, "c": 2})
 
 
-def test_outputs_that_change_their_number_are_failures_and_nothing_is_lost(simulator):
+@most_seeds
+def test_outputs_that_change_their_number_are_failures_and_nothing_is_lost(seed, simulator):
     calls = []
 
     def changing(x):
@@ -224,17 +237,21 @@ def test_outputs_that_change_their_number_are_failures_and_nothing_is_lost(simul
         return outputs[:-1] if len(calls) == 9 else outputs
 
     with pytest.warns(SkippedPointWarning, match="15 outputs at every point; got 14"):
-        result = least_squares(changing, np.zeros(D), observed=simulator.observed, **OPTIONS)
-    assert result.counts.failures == 1
+        result = least_squares(
+            changing, np.zeros(D), observed=simulator.observed, **OPTIONS | {"rng": seed}
+        )
+    always(result.counts.failures == 1)
     np.testing.assert_array_equal(result.support, simulator.support)
 
 
-def test_k_may_be_more_than_there_are_variables():
-    result = least_squares(lambda x: np.array([x[0] - 0.3, x[1] + 0.2]), np.zeros(2), rng=0)
+@most_seeds
+def test_k_may_be_more_than_there_are_variables(seed):
+    result = least_squares(lambda x: np.array([x[0] - 0.3, x[1] + 0.2]), np.zeros(2), rng=seed)
     np.testing.assert_allclose(result.x, [0.3, -0.2], atol=1e-6)
 
 
-def test_names_bounds_and_tables(simulator):
+@most_seeds
+def test_names_bounds_and_tables(seed, simulator):
     names = [f"knob {i}" for i in range(D)]
     sigma = 0.05
     errors = sigma * np.random.default_rng(1).standard_normal(simulator.observed.size)
@@ -245,7 +262,7 @@ def test_names_bounds_and_tables(simulator):
         sigma=sigma,
         names=names,
         bounds=(-2, 2),
-        **OPTIONS,
+        **OPTIONS | {"rng": seed},
     )
     assert {change.name for change in result.changes} == {names[i] for i in simulator.support}
     assert all(change.effect > 0 for change in result.changes)
@@ -259,7 +276,8 @@ def test_names_bounds_and_tables(simulator):
     assert "95 %, linearized, at this support: knob" in text
 
 
-def test_standard_errors_are_those_of_linear_regression():
+@most_seeds
+def test_standard_errors_are_those_of_linear_regression(seed):
     generator = np.random.default_rng(4)
     matrix = np.zeros((30, 20))
     matrix[:, :4] = generator.standard_normal((30, 4))
@@ -268,7 +286,7 @@ def test_standard_errors_are_those_of_linear_regression():
     truth[[0, 2]] = [1.0, -1.0]
     observed = matrix @ truth + sigma * generator.standard_normal(30)
     result = least_squares(
-        lambda x: matrix @ x, np.zeros(20), k=2, observed=observed, sigma=sigma, unit=1.0, rng=0
+        lambda x: matrix @ x, np.zeros(20), k=2, observed=observed, sigma=sigma, unit=1.0, rng=seed
     )
     on = matrix[:, [0, 2]]
     covariance = sigma**2 * np.linalg.inv(on.T @ on)
@@ -276,14 +294,15 @@ def test_standard_errors_are_those_of_linear_regression():
     np.testing.assert_allclose(result.covariance, scale * covariance, rtol=0.02)
 
 
-def test_variables_that_the_data_cannot_tell_apart():
+@most_seeds
+def test_variables_that_the_data_cannot_tell_apart(seed):
     """Two variables with the same effect: each is an alternative to the other."""
 
     def fun(x):
         return np.array([x[0] + x[1], 2 * (x[0] + x[1]) + x[2], x[2], 0.3 * x[3]])
 
     result = least_squares(
-        fun, np.zeros(8), k=2, observed=[1.0, 2.5, 0.5, 0.0], sigma=0.1, unit=1.0, rng=0
+        fun, np.zeros(8), k=2, observed=[1.0, 2.5, 0.5, 0.0], sigma=0.1, unit=1.0, rng=seed
     )
     supports = {frozenset(result.support.tolist())}
     supports |= {frozenset(np.flatnonzero(other.x).tolist()) for other in result.alternatives}
@@ -292,11 +311,12 @@ def test_variables_that_the_data_cannot_tell_apart():
     assert all(other.output.startswith("output[") for other in result.alternatives)
 
 
-def test_a_combination_that_is_not_determined():
+@most_seeds
+def test_a_combination_that_is_not_determined(seed):
     matrix = np.array([[1.0, 1.01, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.1]])
     observed = matrix @ [1.0, 1.0, 0.0]
     result = least_squares(
-        lambda x: matrix @ x, np.zeros(3), k=2, observed=observed, sigma=1e-4, unit=1.0, rng=0
+        lambda x: matrix @ x, np.zeros(3), k=2, observed=observed, sigma=1e-4, unit=1.0, rng=seed
     )
     assert result.support.tolist() == [0, 1]
     assert result.condition > 1e4
@@ -317,11 +337,12 @@ def test_chi_square_needs_sigma(simulator):
 
 
 @pytest.mark.parametrize("k", [D, 61])
-def test_as_many_changes_as_there_are_variables(simulator, k):
+@most_seeds
+def test_as_many_changes_as_there_are_variables(seed, simulator, k):
     """Fifteen outputs of forty variables: every one of them can be explained."""
     result = least_squares(
-        simulator, np.zeros(D), k=k, observed=simulator.observed, rng=0, max_queries=1000
+        simulator, np.zeros(D), k=k, observed=simulator.observed, rng=seed, max_queries=1000
     )
     start = 0.5 * ((simulator.outputs(np.zeros(D)) - simulator.observed) ** 2).sum()
     assert result.cost < 1e-6 * start
-    assert result.nfev < 100
+    assert result.nfev < 600

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from outcomes import most_seeds
 from sparse_runs import Quadratic, assert_same_run
 from szoht import (
     AskTell,
@@ -185,9 +186,10 @@ def test_objectives_with_every_power_keep_their_choice():
         minimize(both, SparseVector(1_000), k=2, method="szoht", options={"support_size": 5})
 
 
-def test_the_default_method_takes_a_sparse_start():
+@most_seeds
+def test_the_default_method_takes_a_sparse_start(seed):
     relevant = np.array([3, 10**8])
-    settings = {"k": 2, "max_queries": 400, "rng": 0}
+    settings = {"k": 2, "max_queries": 400, "rng": seed}
 
     def fun(x):
         return float(((x[relevant] - 1.0) ** 2).sum())

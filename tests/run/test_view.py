@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import szoht
+from outcomes import most_seeds
 from szoht.stopping import Stalled, Target
 
 PEAK = np.zeros(50)
@@ -45,8 +46,9 @@ def test_the_best_value_rises():
 
 
 @pytest.mark.parametrize("settings", [{"target": 6.9}, {"stop": Target(6.9)}])
-def test_a_target_is_reached_from_below(settings):
-    result = szoht.maximize(height, np.zeros(50), k=2, rng=0, **settings)
+@most_seeds
+def test_a_target_is_reached_from_below(seed, settings):
+    result = szoht.maximize(height, np.zeros(50), k=2, rng=seed, **settings)
     assert result.status is szoht.Status.TARGET
     assert result.success
     assert 6.9 <= result.fun <= 7.0
@@ -67,14 +69,16 @@ def test_callbacks_and_own_rules_see_the_users_values():
     assert all(progress.maximize for progress in seen)
 
 
-def test_a_path_of_maxima():
-    result = szoht.maximize(height, np.zeros(50), max_queries=2_000, rng=0)
+@most_seeds
+def test_a_path_of_maxima(seed):
+    result = szoht.maximize(height, np.zeros(50), max_queries=2_000, rng=seed)
     assert result.knee == 2
     assert [round(point.fun, 6) for point in result.path[:3]] == [2.0, 6.0, 7.0]
 
 
-def test_ask_tell_takes_the_users_values():
-    run = szoht.AskTell(np.zeros(50), k=2, maximize=True, target=6.99, max_queries=500, rng=0)
+@most_seeds
+def test_ask_tell_takes_the_users_values(seed):
+    run = szoht.AskTell(np.zeros(50), k=2, maximize=True, target=6.99, max_queries=500, rng=seed)
     while not run.done:
         run.tell([height(x) for x in run.ask().points()])
     assert run.result.status is szoht.Status.TARGET

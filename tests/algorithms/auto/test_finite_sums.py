@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from outcomes import always, most_seeds
 from szoht import AskTell, minimize
 from szoht.algorithms.auto.samples import fresh_part, part, sizes, validated_size
 
@@ -40,11 +41,12 @@ def least_squares(n=N, d=D, seed=0):
     return lambda x, sample: 0.5 * float(((a[sample] @ x - b[sample]) ** 2).mean())
 
 
-def test_small_parts_come_before_the_whole_sum():
+@most_seeds
+def test_small_parts_come_before_the_whole_sum(seed):
     fun = Recorded(least_squares())
-    result = minimize(fun, np.zeros(D), k=K, n_samples=N, max_queries=200 * N, rng=0)
+    result = minimize(fun, np.zeros(D), k=K, n_samples=N, max_queries=200 * N, rng=seed)
+    always(result.fun == fun.fun(result.x, np.arange(N)))
     assert np.array_equal(result.support, [4, 17, 40])
-    assert result.fun == fun.fun(result.x, np.arange(N))
     seen = [sample.size for sample in fun.samples]
     assert seen[0] == N  # the start, to compare with
     assert sorted(set(seen)) == [72, 216, 648, N]
@@ -77,21 +79,23 @@ def test_wherever_a_run_ends_fun_is_about_the_answer_and_no_worse_than_at_the_st
     assert np.isin(np.concatenate(fun.samples), answered_on).all()
 
 
-def test_no_value_on_a_part_is_ever_reported():
+@most_seeds
+def test_no_value_on_a_part_is_ever_reported(seed):
     """Values on parts are 100 lower; neither the history nor an interrupted run may show them."""
     whole, base = N, least_squares()
-    run = AskTell(np.zeros(D), k=K, n_samples=N, max_queries=100 * N, rng=0)
+    run = AskTell(np.zeros(D), k=K, n_samples=N, max_queries=100 * N, rng=seed)
     while not run.done:
         plan = run.ask()
         lower = 100.0 if plan.queries[0].sample.size < whole else 0.0
         run.tell([base(x, q.sample) - lower for q in plan.queries for x in q.points()])
-        assert run.state.best is None or run.state.best.value >= 0
-        assert run.state.measured is None or run.state.measured.value >= 0
+        always(run.state.best is None or run.state.best.value >= 0)
+        always(run.state.measured is None or run.state.measured.value >= 0)
+    always(run.result.history["best"].min() >= 0)
     assert 0 <= run.result.fun < 0.02
-    assert run.result.history["best"].min() >= 0
 
 
-def test_a_part_that_misleads_does_not_lead_the_answer_away():
+@most_seeds
+def test_a_part_that_misleads_does_not_lead_the_answer_away(seed):
     """On parts, the minimum is where the whole sum is large."""
     y, wrong = np.zeros(30), np.zeros(30)
     y[[4, 7]], wrong[[3, 9]] = [1.0, -1.0], [50.0, 50.0]
@@ -100,13 +104,15 @@ def test_a_part_that_misleads_does_not_lead_the_answer_away():
         return float(((x - (y if sample.size == N else wrong)) ** 2).sum())
 
     for passes in (20, 400):
-        result = minimize(fun, np.zeros(30), k=2, n_samples=N, max_queries=passes * N, rng=0)
-        assert result.fun == fun(result.x, np.arange(N)) <= 2
+        result = minimize(fun, np.zeros(30), k=2, n_samples=N, max_queries=passes * N, rng=seed)
+        always(result.fun == fun(result.x, np.arange(N)))
+        assert result.fun <= 2
     assert np.allclose(result.x, y, atol=1e-4)
 
 
 @pytest.mark.parametrize(("far", "begins_at"), [(50.0, 0.0), (3.2, 1.6), (1.2, 1.2)])
-def test_the_next_part_begins_where_fresh_components_agree(far, begins_at):
+@most_seeds
+def test_the_next_part_begins_where_fresh_components_agree(seed, far, begins_at):
     """The part that is searched wants ``far``, the others 1: refused, shortened, accepted."""
     searched, first = {}, {}
 
@@ -116,16 +122,17 @@ def test_the_next_part_begins_where_fresh_components_agree(far, begins_at):
         wanted = far if sample.size < N and known is sample else 1.0
         return float(((x - wanted * np.eye(D)[7]) ** 2).sum())
 
-    minimize(fun, np.zeros(D), k=1, n_samples=N, max_queries=400 * N, rng=0)
+    minimize(fun, np.zeros(D), k=1, n_samples=N, max_queries=400 * N, rng=seed)
     smallest, following, *_ = sorted(first)
     assert np.array_equal(first[smallest], np.zeros(D))
     assert np.allclose(first[following], begins_at * np.eye(D)[7], atol=1e-3)
 
 
-def test_overfitting_ends_a_part():
+@most_seeds
+def test_overfitting_ends_a_part(seed):
     """On separable components losses fall without end; fresh ones stop that at small weights."""
     fun = Recorded(logistic(20_000, 100))
-    result = minimize(fun, np.zeros(100), k=K, n_samples=20_000, max_queries=100 * 20_000, rng=0)
+    result = minimize(fun, np.zeros(100), k=K, n_samples=20_000, max_queries=100 * 20_000, rng=seed)
     best = fun.fun(np.r_[np.ones(K), np.zeros(97)], np.arange(20_000))
     assert np.array_equal(result.support, np.arange(K))
     assert result.fun < best + 0.01 * (math.log(2) - best)
@@ -159,7 +166,7 @@ def test_parts_grow_up_to_the_whole():
     assert validated_size(100, None) == 100
 
 
-@pytest.mark.parametrize("seed", range(2))
+@most_seeds
 def test_errors_that_are_counted_are_searched_on_parts(seed):
     rng = np.random.default_rng(seed)
     data = rng.standard_normal((4_000, 30))
@@ -169,7 +176,7 @@ def test_errors_that_are_counted_are_searched_on_parts(seed):
         return float((labels[sample] * (data[sample] @ x) <= 0).mean())
 
     result = minimize(fun, np.zeros(30), k=3, n_samples=4_000, max_queries=100 * 4_000, rng=seed)
-    assert result.fun == fun(result.x, np.arange(4_000))
+    always(result.fun == fun(result.x, np.arange(4_000)))
     assert result.fun < 0.05
     full = minimize(lambda x: fun(x, slice(None)), np.zeros(30), k=3, max_queries=100, rng=seed)
     assert result.fun < full.fun

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import szoht
+from outcomes import always, most_seeds
 from szoht.algorithms.auto.integers import AutoInteger
 from szoht.algorithms.auto.restricted.grid_model import GridModel
 from szoht.errors import CapabilityError
@@ -58,21 +59,21 @@ class Mixed:
 
 @pytest.mark.parametrize("kind", ["quadratic", "regression", "saturated", "distance"])
 @pytest.mark.parametrize(("d", "k"), [(50, 3), (100, 4)])
-def test_half_of_the_variables_are_integers(kind, d, k):
-    for seed in range(3):
-        mixed = Mixed(d, k, seed)
-        fun = getattr(mixed, kind)
-        points = []
+@most_seeds
+def test_half_of_the_variables_are_integers(seed, kind, d, k):
+    mixed = Mixed(d, k, seed)
+    fun = getattr(mixed, kind)
+    points = []
 
-        def counted(x, fun=fun, points=points):
-            points.append(x)
-            return fun(x)
+    def counted(x):
+        points.append(x)
+        return fun(x)
 
-        result = szoht.minimize(counted, mixed.variables(), k=k, max_queries=1_000, rng=seed)
-        stack = np.array(points)[:, mixed.integer]
-        assert np.array_equal(stack, np.rint(stack))
-        assert result.fun <= 1e-3 * fun(mixed.nominal)
-        assert result.support.tolist() == mixed.support.tolist()
+    result = szoht.minimize(counted, mixed.variables(), k=k, max_queries=1_000, rng=seed)
+    stack = np.array(points)[:, mixed.integer]
+    always(np.array_equal(stack, np.rint(stack)))
+    assert result.fun <= 1e-3 * fun(mixed.nominal)
+    assert result.support.tolist() == mixed.support.tolist()
 
 
 def production_line(seed, machines=30, jobs=60):
@@ -100,8 +101,9 @@ def production_line(seed, machines=30, jobs=60):
     return cost
 
 
-@pytest.mark.parametrize(("seed", "good"), [(1, 6.74), (3, 6.1)])
-def test_changes_that_do_not_add_up_are_exchanged(seed, good):
+@pytest.mark.parametrize(("line", "good"), [(1, 6.74), (3, 6.1)])
+@most_seeds
+def test_changes_that_do_not_add_up_are_exchanged(seed, line, good):
     n = 30
     knobs = szoht.Variables(
         np.ones(2 * n),
@@ -109,11 +111,12 @@ def test_changes_that_do_not_add_up_are_exchanged(seed, good):
         high=np.repeat([1.5, 12.0], n),
         integer=np.arange(2 * n) >= n,
     )
-    result = szoht.minimize(production_line(seed), knobs, k=4, max_queries=500, rng=seed)
+    result = szoht.minimize(production_line(line), knobs, k=4, max_queries=500, rng=seed)
     assert result.fun < good  # by models alone 6.752 and 6.131
 
 
-def test_a_list_of_values_and_switches():
+@most_seeds
+def test_a_list_of_values_and_switches(seed):
     def fun(x):
         return abs(np.log2(x[0]) - 4) + 3 * (1 - x[1]) + (x[2] - 5) ** 2
 
@@ -124,41 +127,45 @@ def test_a_list_of_values_and_switches():
         integer=["cache", "depth", "other"],
         values={"threads": [1, 2, 4, 8, 16, 32]},
     )
-    result = szoht.minimize(fun, knobs, k=2, max_queries=100, rng=0)
+    result = szoht.minimize(fun, knobs, k=2, max_queries=100, rng=seed)
     assert result.x.tolist() == [16, 1, 5, 0]
     assert result.status is szoht.Status.CONVERGED
 
 
-def test_integers_without_bounds():
+@most_seeds
+def test_integers_without_bounds(seed):
     def fun(x):
         return float(((x - [40, 3, -7, 5]) ** 2).sum())
 
     knobs = szoht.Variables([4.0, 3.0, 2.0, 5.0], integer=True)
-    result = szoht.minimize(fun, knobs, k=2, max_queries=300, rng=0)
+    result = szoht.minimize(fun, knobs, k=2, max_queries=300, rng=seed)
     assert result.x.tolist() == [40, 3, -7, 5]
 
 
-def test_more_variables_than_queries():
+@most_seeds
+def test_more_variables_than_queries(seed):
     """No scan of all axes can be paid for; the run ends with its limit and says so."""
     target = np.full(500, 2.0)
     target[::7] = 5.0
     knobs = szoht.Variables(np.full(500, 2.0), low=0, high=9, integer=True)
     result = szoht.minimize(
-        lambda x: float(((x - target) ** 2).sum()), knobs, k=5, max_queries=200, rng=0
+        lambda x: float(((x - target) ** 2).sum()), knobs, k=5, max_queries=200, rng=seed
     )
-    assert result.status is szoht.Status.QUERIES
-    assert 190 <= result.nfev <= 200
+    always(result.status is szoht.Status.QUERIES)
+    always(result.nfev <= 200)
+    assert result.nfev >= 190
     assert result.fun <= 9 * (72 - 2)
 
 
-def test_failed_points_are_left_out():
+@most_seeds
+def test_failed_points_are_left_out(seed):
     def fun(x):
         if x[1] > 6:
             raise ValueError("it does not fit")
         return float(((x - [4, 9, 2]) ** 2).sum())
 
     knobs = szoht.Variables([4.0, 1.0, 2.0], low=0, high=9, integer=True)
-    result = szoht.minimize(fun, knobs, k=1, max_queries=200, rng=0, on_error="skip")
+    result = szoht.minimize(fun, knobs, k=1, max_queries=200, rng=seed, on_error="skip")
     assert result.x.tolist() == [4, 6, 2]
 
 
@@ -208,7 +215,8 @@ def test_the_model_chooses_the_best_subset():
         assert model.change(t) == pytest.approx(min(every))
 
 
-def test_a_step_that_fails_is_tried_at_a_shorter_length_at_once():
+@most_seeds
+def test_a_step_that_fails_is_tried_at_a_shorter_length_at_once(seed):
     best = np.zeros(40)
     best[[3, 8, 21]] = 2.0, -1.0, 1.0
     weights = np.where(np.arange(40) == 3, 100.0, 1.0)  # the largest effect is that of x[3]
@@ -219,7 +227,7 @@ def test_a_step_that_fails_is_tried_at_a_shorter_length_at_once():
         return float((weights * (x - best) ** 2).sum())
 
     knobs = szoht.Variables(np.zeros(40), low=-20, high=20, integer=True)
-    result = szoht.minimize(fun, knobs, k=3, rng=0, max_queries=700, on_error="skip")
+    result = szoht.minimize(fun, knobs, k=3, rng=seed, max_queries=700, on_error="skip")
     assert np.array_equal(result.x, best)
 
 
@@ -230,9 +238,10 @@ def test_where_nothing_gains_no_axis_is_called_best():
     assert any("none gains" in line for line in result.explain)
 
 
-def test_noise_is_told_and_the_answer_is_measured():
+@most_seeds
+def test_noise_is_told_and_the_answer_is_measured(seed):
     """A noisy value is no proof: the best of many looks better than it is."""
-    draws = np.random.default_rng(3)
+    draws = np.random.default_rng(seed)
     target = np.zeros(12)
     target[[2, 7]] = 4.0, -3.0
 
@@ -241,8 +250,8 @@ def test_noise_is_told_and_the_answer_is_measured():
 
     for budget in (150, 2000):
         result = szoht.minimize(
-            fun, np.zeros(12), k=2, bounds=(-9, 9), integer=True, max_queries=budget, rng=0
+            fun, np.zeros(12), k=2, bounds=(-9, 9), integer=True, max_queries=budget, rng=seed
         )
-        assert not result.success
+        always(not result.success)
         assert 0.2 < result.fun_error < 2
         assert abs(result.fun - ((result.x - target) ** 2).sum()) < 4 * result.fun_error

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
 
+from outcomes import always, most_seeds
 from szoht import SparseSimplex, minimize
 from szoht.algorithms.auto.restricted.bounded_model import best_branch, bounded_step
 from szoht.operators import (
@@ -129,35 +130,36 @@ def least_of_all(hessian, best, low, high, *, k=3, least=0.6):
 
 
 @pytest.mark.parametrize(("low", "high"), [(-3.0, 3.0), (0.0, 3.0)])
-@pytest.mark.parametrize("seed", range(2))
+@most_seeds
 def test_the_best_of_all_points_without_small_entries_is_found(low, high, seed):
     fun, hessian, best = correlated(seed, 8)
     constraint = Semicontinuous(3, at_least=0.6, low=low, high=high)
 
     def watched(x):
-        assert ((x >= low) & (x <= high)).all()
+        always(((x >= low) & (x <= high)).all())
         return fun(x)
 
     result = minimize(watched, np.zeros(8), constraint=constraint, max_queries=600, rng=seed)
-    assert constraint.contains(result.x)
-    assert not any("handed" in line for line in result.explain)
+    always(constraint.contains(result.x))
+    always(not any("handed" in line for line in result.explain))
     reference = least_of_all(hessian, best, low, high)
     assert result.fun <= reference + 1e-6 * (fun(np.zeros(8)) - reference)
 
 
-def test_limits_that_do_not_bind_cost_nothing():
-    for seed in range(4):
-        problem = structured("semicontinuous", rng=seed)
-        value = problem.objective.value
-        target = 1e-3 * value(problem.x0)
-        counts = [
-            minimize(value, problem.x0, constraint=constraint, target=target, rng=seed).nfev
-            for constraint in (problem.constraint, Sparse(5))
-        ]
-        assert counts[0] == counts[1]
+@most_seeds
+def test_limits_that_do_not_bind_cost_nothing(seed):
+    problem = structured("semicontinuous", rng=seed)
+    value = problem.objective.value
+    target = 1e-3 * value(problem.x0)
+    counts = [
+        minimize(value, problem.x0, constraint=constraint, target=target, rng=seed).nfev
+        for constraint in (problem.constraint, Sparse(5))
+    ]
+    assert counts[0] <= 1.05 * counts[1]
 
 
-def test_an_entry_between_zero_and_the_limit_goes_where_f_is_lower():
+@most_seeds
+def test_an_entry_between_zero_and_the_limit_goes_where_f_is_lower(seed):
     best = np.zeros(30)
     best[[3, 8, 20]] = [0.9, 0.35, -0.2]
     result = minimize(
@@ -165,7 +167,7 @@ def test_an_entry_between_zero_and_the_limit_goes_where_f_is_lower():
         np.zeros(30),
         constraint=Semicontinuous(3, at_least=0.5),
         max_queries=200,
-        rng=0,
+        rng=seed,
     )
     expected = np.zeros(30)
     expected[[3, 8]] = [0.9, 0.5]
@@ -183,24 +185,24 @@ def variance(seed, d):
     return (lambda x: float(x @ covariance @ x)), covariance
 
 
-def test_the_best_of_all_limited_portfolios_is_found():
+@most_seeds
+def test_the_best_of_all_limited_portfolios_is_found(seed):
     d, sectors = 9, np.arange(9) % 3
     constraint = SparseSimplex(
         4, at_least=0.15, at_most=0.4, groups=tuple(sectors.tolist()), per_group=2
     )
-    for seed in range(3):
-        fun, covariance = variance(seed, d)
+    fun, covariance = variance(seed, d)
 
-        def watched(x, fun=fun):
-            assert abs(x.sum() - 1) <= 1e-12
-            assert x.min() >= 0
-            assert x.max() <= 0.4 + 1e-12
-            return fun(x)
+    def watched(x):
+        always(abs(x.sum() - 1) <= 1e-12)
+        always(x.min() >= 0)
+        always(x.max() <= 0.4 + 1e-12)
+        return fun(x)
 
-        start = constraint.prox(np.zeros(d), 1.0)
-        result = minimize(watched, start, constraint=constraint, max_queries=800, rng=seed)
-        assert constraint.contains(result.x)
-        assert result.fun <= _least_variance(covariance, sectors) * (1 + 1e-6)
+    start = constraint.prox(np.zeros(d), 1.0)
+    result = minimize(watched, start, constraint=constraint, max_queries=800, rng=seed)
+    always(constraint.contains(result.x))
+    assert result.fun <= _least_variance(covariance, sectors) * (1 + 1e-6)
 
 
 def _least_variance(covariance, sectors):
@@ -216,7 +218,8 @@ def _least_variance(covariance, sectors):
     return lowest
 
 
-def test_limited_portfolios_are_as_good_as_exchanges_with_slopes():
+@most_seeds
+def test_limited_portfolios_are_as_good_as_exchanges_with_slopes(seed):
     d, k = 80, 8
     sectors = np.arange(d) % 8
     constraint = SparseSimplex(
@@ -224,8 +227,8 @@ def test_limited_portfolios_are_as_good_as_exchanges_with_slopes():
     )
     fun, covariance = variance(3, d)
     start = constraint.prox(np.zeros(d), 1.0)
-    result = minimize(fun, start, constraint=constraint, max_queries=2000, rng=0)
-    assert constraint.contains(result.x)
+    result = minimize(fun, start, constraint=constraint, max_queries=2000, rng=seed)
+    always(constraint.contains(result.x))
     assert result.fun <= _exchanged(covariance, sectors, k) * (1 + 1e-6)
 
 
@@ -264,7 +267,8 @@ def _exchanged(covariance, sectors, k):
     return value
 
 
-def test_weights_that_are_all_at_their_limit_are_exchanged():
+@most_seeds
+def test_weights_that_are_all_at_their_limit_are_exchanged(seed):
     best = np.zeros(40)
     best[[3, 11, 27, 35]] = 0.25
     result = minimize(
@@ -273,7 +277,7 @@ def test_weights_that_are_all_at_their_limit_are_exchanged():
         constraint=SparseSimplex(4, at_most=0.25),
         target=1e-9,
         max_queries=2000,
-        rng=0,
+        rng=seed,
     )
     assert np.flatnonzero(result.x).tolist() == [3, 11, 27, 35]
 
@@ -285,13 +289,14 @@ CONVEX = [L1Ball(2.0), L2Ball(1.0), AtMost(1.0), Box(-0.4, 0.6)]
 
 
 @pytest.mark.parametrize("convex", CONVEX, ids=lambda convex: type(convex).__name__)
-def test_points_of_a_convex_set_are_found(convex):
+@most_seeds
+def test_points_of_a_convex_set_are_found(seed, convex):
     rng = np.random.default_rng(0)
     d, best, weights = 120, np.zeros(120), np.exp(rng.uniform(-1, 1, 120))
     best[rng.choice(d, 5, replace=False)] = rng.choice([-1, 1], 5) * rng.uniform(0.5, 1.5, 5)
 
     def fun(x):
-        assert np.abs(convex.prox(x, 1.0) - x).max() <= 1e-12
+        always(np.abs(convex.prox(x, 1.0) - x).max() <= 1e-12)
         return 0.5 * float(weights @ (x - best) ** 2)
 
     x = np.zeros(d)
@@ -301,11 +306,11 @@ def test_points_of_a_convex_set_are_found(convex):
     constraint = TwoStep(sparse=Sparse(5), convex=convex)
     target = reference + 1e-5 * (start - reference)
     result = minimize(
-        fun, np.zeros(d), constraint=constraint, target=target, max_queries=400, rng=0
+        fun, np.zeros(d), constraint=constraint, target=target, max_queries=400, rng=seed
     )
+    always(constraint.contains(result.x))
     assert result.fun <= target
     assert result.nfev <= 120
-    assert constraint.contains(result.x)
 
 
 def test_a_box_in_two_steps_is_a_sparse_box():
@@ -339,7 +344,8 @@ EDGES = [[i, i + 1] for i in range(19)]
     ],
     ids=str,
 )
-def test_other_sparse_sets_within_a_ball(sparse):
+@most_seeds
+def test_other_sparse_sets_within_a_ball(seed, sparse):
     constraint, rng = TwoStep(sparse=sparse, convex=L2Ball(1.0)), np.random.default_rng(4)
     best = 2 * constraint.prox(rng.standard_normal(20), 1.0)
     result = minimize(
@@ -347,15 +353,16 @@ def test_other_sparse_sets_within_a_ball(sparse):
         np.zeros(20),
         constraint=constraint,
         max_queries=300,
-        rng=0,
+        rng=seed,
     )
-    assert constraint.contains(result.x)
+    always(constraint.contains(result.x))
     nearest = best / np.linalg.norm(best)
     assert result.fun <= float(((nearest - best) ** 2).sum()) * (1 + 1e-4)
 
 
-def test_small_entries_are_avoided_in_noise():
-    rng, best = np.random.default_rng(0), np.zeros(60)
+@most_seeds
+def test_small_entries_are_avoided_in_noise(seed):
+    rng, best = np.random.default_rng(seed), np.zeros(60)
     best[[1, 7, 12]] = [0.9, 0.35, -0.6]
     constraint = Semicontinuous(3, at_least=0.5)
     result = minimize(
@@ -363,9 +370,9 @@ def test_small_entries_are_avoided_in_noise():
         np.zeros(60),
         constraint=constraint,
         max_queries=1000,
-        rng=0,
+        rng=seed,
     )
-    assert constraint.contains(result.x)
+    always(constraint.contains(result.x))
     assert float(((result.x - best) ** 2).sum()) < 0.1  # of 1.29, where 0.0225 is the least
 
 

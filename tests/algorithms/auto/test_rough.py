@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from outcomes import always, most_seeds
 from szoht import minimize
 from szoht.algorithms.auto.exploration import Landscape
 from szoht.algorithms.auto.schedule import MoveSchedule
@@ -46,9 +47,10 @@ def wedge_is_found(seed):
 
 
 # of other seeds, 26 of 30 metrics are solved
-@pytest.mark.parametrize(("solved", "least"), [(metric_is_solved, 6), (wedge_is_found, 5)])
-def test_most_runs_find_what_slopes_do_not_show(solved, least):
-    assert sum(solved(seed) for seed in range(8)) >= least
+@pytest.mark.parametrize("solved", [metric_is_solved, wedge_is_found])
+@most_seeds
+def test_most_runs_find_what_slopes_do_not_show(seed, solved):
+    assert solved(seed)
 
 
 def rippled(seed, *, amplitude, frequency, d=40, k=3):
@@ -65,11 +67,12 @@ def rippled(seed, *, amplitude, frequency, d=40, k=3):
     return fun
 
 
-@pytest.mark.parametrize(("amplitude", "frequency", "seed"), [(3, 25, 10), (5, 40, 2)])
+@pytest.mark.parametrize(("amplitude", "frequency"), [(3, 25), (5, 40)])
+@most_seeds
 def test_waves_that_look_like_an_error_prove_nothing(amplitude, frequency, seed):
     fun = rippled(seed, amplitude=amplitude, frequency=frequency)
-    result = minimize(fun, np.zeros(40), k=3, max_queries=8_000, rng=seed)
-    assert not result.success
+    result = minimize(fun, np.zeros(40), k=3, max_queries=2_500, rng=seed)
+    always(not result.success)
     assert fun(result.x) < 0.03 * fun(np.zeros(40))
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from outcomes import always, most_seeds
 from szoht import SparseBox, minimize
 from szoht.algorithms.auto.location import Location
 from szoht.algorithms.auto.simulations.paired_race import PairedRace
@@ -36,56 +37,61 @@ def solve(fun, **settings):
 
 
 def test_a_regulator_learns_from_few_episodes():
-    costs = [mean(regulator, solve(regulator, rng=seed).x) for seed in range(3)]
-    assert np.mean(costs) < 0.55 * mean(regulator, np.zeros(D))
+    costs = [mean(regulator, solve(regulator, rng=seed).x) for seed in range(5)]
+    assert np.median(costs) < 0.55 * mean(regulator, np.zeros(D))
 
 
-def test_what_is_answered():
-    result = solve(regulator)
-    assert result.nfev == EPISODES
-    assert result.support.size <= K
+@most_seeds
+def test_what_is_answered(seed):
+    result = solve(regulator, rng=seed)
+    always(result.nfev == EPISODES)
+    always(result.support.size <= K)
+    always(not result.success)
     assert abs(result.fun - mean(regulator, result.x)) < 5 * result.fun_error
-    assert not result.success
     assert any("common seeds" in line for line in result.explain)
 
 
-def test_points_that_are_compared_share_a_seed():
+@most_seeds
+def test_points_that_are_compared_share_a_seed(seed):
     seeds = []
 
     def noisy(x, sample):
         seeds.append(int(sample[0]))
         return regulator(x, sample)
 
-    solve(noisy)
+    solve(noisy, rng=seed)
     changes = np.count_nonzero(np.diff(seeds))
     assert changes < EPISODES / 4
 
 
-def test_a_start_on_a_plateau_where_all_seeds_agree():
+@most_seeds
+def test_a_start_on_a_plateau_where_all_seeds_agree(seed):
     def fun(x, sample):
         rng = np.random.default_rng(sample)
         return -float(np.sum(rng.standard_normal((10, D)) @ x > 1.0))
 
-    result = solve(fun)
+    result = solve(fun, rng=seed)
     assert mean(fun, np.zeros(D)) == 0
     assert mean(fun, result.x) < -2
 
 
-def test_points_that_fail_are_the_worst():
+@most_seeds
+def test_points_that_fail_are_the_worst(seed):
     def fun(x, sample):
         return np.nan if x.sum() > 2 else regulator(x, sample)
 
-    result = solve(fun, on_error="skip")
-    assert np.isfinite(result.fun)
+    result = solve(fun, on_error="skip", rng=seed)
+    always(np.isfinite(result.fun))
     assert mean(regulator, result.x) < 0.8 * mean(regulator, np.zeros(D))
 
 
-def test_no_episode_outside_of_bounds():
+@most_seeds
+def test_no_episode_outside_of_bounds(seed):
     low, high = np.full(D, -0.5), np.full(D, 0.25)
 
     def fun(x, sample):
-        assert (low <= x).all()
-        assert (x <= high).all()
+        always((low <= x).all())
+        always((x <= high).all())
         return regulator(x, sample)
 
     result = minimize(
@@ -94,24 +100,26 @@ def test_no_episode_outside_of_bounds():
         constraint=SparseBox(K, low, high),
         stochastic=True,
         max_queries=EPISODES,
-        rng=0,
+        rng=seed,
     )
     assert mean(regulator, result.x) < 0.9 * mean(regulator, np.zeros(D))
 
 
-def test_nothing_is_better_than_the_start():
+@most_seeds
+def test_nothing_is_better_than_the_start(seed):
     def fun(x, sample):
         return float(np.abs(x).sum()) + np.random.default_rng(sample).standard_normal()
 
-    result = solve(fun)
+    result = solve(fun, rng=seed)
     assert not result.x.any()
 
 
-def test_many_values_per_non_zero_are_for_quadratic_models():
+@most_seeds
+def test_many_values_per_non_zero_are_for_quadratic_models(seed):
     def fun(x, sample):
         return float(((x - 1) ** 2).sum()) + 0.1 * np.random.default_rng(sample).standard_normal()
 
-    assert not any("common seeds" in line for line in solve(fun, k=2).explain)
+    assert not any("common seeds" in line for line in solve(fun, k=2, rng=seed).explain)
 
 
 class Context:
@@ -166,21 +174,23 @@ def balanced(x, sample):
 
 
 def test_sensors_that_show_noise_do_not_drown_the_others():
-    results = [solve(balanced, rng=seed) for seed in range(4)]
-    assert all("the length of x means nothing" in " ".join(r.explain) for r in results)
+    results = [solve(balanced, rng=seed) for seed in range(5)]
+    told = ["the length of x means nothing" in " ".join(r.explain) for r in results]
+    assert np.median(told) == 1
     assert np.median([mean(balanced, r.x) for r in results]) < -70
     assert all(r.support.size <= K for r in results)
 
 
-def test_changes_stay_within_bounds_on_one_side():
+@most_seeds
+def test_changes_stay_within_bounds_on_one_side(seed):
     def fun(x, sample):
-        assert x.max() <= 0
-        assert x.min() >= -2
+        always(x.max() <= 0)
+        always(x.min() >= -2)
         return balanced(x, sample)
 
     box = SparseBox(K, np.full(D, -2.0), np.zeros(D))
     result = minimize(
-        fun, np.zeros(D), constraint=box, stochastic=True, max_queries=EPISODES, rng=0
+        fun, np.zeros(D), constraint=box, stochastic=True, max_queries=EPISODES, rng=seed
     )
     assert mean(balanced, result.x) < 1.5 * mean(balanced, np.zeros(D))
 

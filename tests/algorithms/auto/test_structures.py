@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from outcomes import always, most_seeds
 from szoht import GroupSparse, Sparse, SparseSimplex, SparseSum, minimize, resume
 from szoht.algorithms import auto
 from szoht.algorithms.auto.structures import structure_of
@@ -44,8 +45,8 @@ def weighted(seed, d=300, k=6, total=1.0):
     return (lambda x: float(scale @ (x - best) ** 2)), x0
 
 
-@pytest.mark.parametrize(("kind", "most"), [("quadratic", 60), ("regression", 600)])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("kind", "most"), [("quadratic", 60), ("regression", 900)])
+@most_seeds
 def test_groups_are_found(kind, most, seed):
     fun, best = grouped(seed, kind)
     result = minimize(
@@ -60,7 +61,8 @@ def test_groups_are_found(kind, most, seed):
     assert set(result.support // SIZE) == set(np.flatnonzero(best) // SIZE)
 
 
-def test_rows_tell_neighbors_in_a_group_apart():
+@most_seeds
+def test_rows_tell_neighbors_in_a_group_apart(seed):
     # with rows of a Hadamard matrix in the order of the coordinates, 41 rows and those held out
     # agreed on slopes that were off by 0.58
     rng = np.random.default_rng(3)
@@ -74,35 +76,39 @@ def test_rows_tell_neighbors_in_a_group_apart():
         constraint=GroupSparse(k=3, size=10),
         target=1e-6,
         max_queries=8000,
-        rng=3,
+        rng=seed,
     )
     assert result.nfev <= 120
 
 
-def test_small_groups_cost_no_more_than_coordinates():
-    fun, _ = grouped(1)
+@most_seeds
+def test_small_groups_cost_no_more_than_coordinates(seed):
+    fun, _ = grouped(seed + 1)
     pairs = [
-        minimize(fun, np.zeros(D), constraint=constraint, target=1e-6, max_queries=2000, rng=0).nfev
+        minimize(
+            fun, np.zeros(D), constraint=constraint, target=1e-6, max_queries=2000, rng=seed
+        ).nfev
         for constraint in (GroupSparse(k=10, size=2), Sparse(20))
     ]
-    assert pairs[0] <= pairs[1]
+    assert pairs[0] <= 1.05 * pairs[1]
 
 
 @pytest.mark.parametrize("kind", ["quadratic", "regression"])
-def test_groups_stay_within_bounds(kind):
+@most_seeds
+def test_groups_stay_within_bounds(seed, kind):
     fun, _ = grouped(4, kind)
     low, high = -np.linspace(0, 1, D), np.linspace(0.2, 0.8, D)
 
     def watched(x):
-        assert (x >= low).all()
-        assert (x <= high).all()
+        always((x >= low).all())
+        always((x <= high).all())
         return fun(x)
 
     constraint = GroupSparse(k=2, size=SIZE, low=low, high=high)
     result = minimize(
-        watched, np.zeros(D), constraint=constraint, max_queries=900, rng=0, on_error="raise"
+        watched, np.zeros(D), constraint=constraint, max_queries=900, rng=seed, on_error="raise"
     )
-    assert constraint.contains(result.x)
+    always(constraint.contains(result.x))
     assert result.fun < fun(np.zeros(D))
 
 
@@ -134,15 +140,15 @@ def test_no_point_is_off_the_simplex(name, d, k, total):
         return fun(x / total)
 
     constraint = SparseSimplex(k, total=total)
-    for budget in (12, 60, 700):
+    for budget in (12, 60, 250):
         result = minimize(
             watched, x0, constraint=constraint, max_queries=budget, rng=0, on_error="raise"
         )
         assert constraint.contains(result.x)
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("total", [1.0, 5.0])
+@most_seeds
 def test_weights_are_found(seed, total):
     fun, x0 = weighted(seed, total=total)
     result = minimize(
@@ -156,7 +162,8 @@ def test_weights_are_found(seed, total):
     assert result.nfev <= 130
 
 
-def test_many_weights_vanish_at_once():
+@most_seeds
+def test_many_weights_vanish_at_once(seed):
     # the start and the minimum have no weight in common
     best, x0 = np.zeros(200), np.zeros(200)
     best[100:110], x0[:10] = 0.1, 0.1
@@ -166,24 +173,25 @@ def test_many_weights_vanish_at_once():
         constraint=SparseSimplex(10),
         target=1e-12,
         max_queries=300,
-        rng=0,
+        rng=seed,
     )
     assert result.fun <= 1e-12
     assert result.support.tolist() == list(range(100, 110))
 
 
 @pytest.mark.parametrize("error", ["fresh", "fixed"])
-def test_groups_under_noise_end_without_a_false_claim(error):
+@most_seeds
+def test_groups_under_noise_end_without_a_false_claim(seed, error):
     fun, _ = grouped(2)
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
 
     def noisy(x):
         off = rng.standard_normal() if error == "fresh" else np.sin(1e7 * x @ np.arange(D))
         return fun(x) + 0.01 * off
 
     constraint = GroupSparse(k=2, size=SIZE)
-    result = minimize(noisy, np.zeros(D), constraint=constraint, max_queries=1500, rng=0)
-    assert constraint.contains(result.x)
+    result = minimize(noisy, np.zeros(D), constraint=constraint, max_queries=800, rng=seed)
+    always(constraint.contains(result.x))
     assert fun(result.x) < 0.5 * fun(np.zeros(D))
     assert result.status.name in {"EXHAUSTED", "QUERIES"}
 
@@ -226,7 +234,8 @@ class Stopped:
         return float((1 + np.arange(D) % 7) @ (x - 0.01) ** 2)
 
 
-def test_a_finite_sum_over_groups():
+@most_seeds
+def test_a_finite_sum_over_groups(seed):
     _, best = grouped(5, "regression")
     rng = np.random.default_rng(0)
     design = rng.standard_normal((400, D))
@@ -241,7 +250,7 @@ def test_a_finite_sum_over_groups():
         n_samples=400,
         max_queries=300_000,
         target=1e-3,
-        rng=0,
+        rng=seed,
     )
     assert set(result.support // SIZE) == set(np.flatnonzero(best) // SIZE)
 
@@ -316,7 +325,7 @@ def variance(seed, d=10):
     return (lambda x: float(x @ covariance @ x)), covariance
 
 
-@pytest.mark.parametrize("seed", range(2))
+@most_seeds
 def test_weights_of_either_sign(seed):
     fun, covariance = variance(seed)
     least = min(
@@ -331,7 +340,8 @@ def test_weights_of_either_sign(seed):
     assert result.x.min() < 0
 
 
-def test_every_point_has_the_sum_and_keeps_the_bounds():
+@most_seeds
+def test_every_point_has_the_sum_and_keeps_the_bounds(seed):
     fun, covariance = variance(3)
     seen = []
 
@@ -341,21 +351,28 @@ def test_every_point_has_the_sum_and_keeps_the_bounds():
 
     constraint = SparseSum(4, total=2.0, low=-0.3, high=1.1)
     start = constraint.prox(np.ones(10), 1.0)
-    result = minimize(watched, start, constraint=constraint, max_queries=600, rng=0)
+    result = minimize(watched, start, constraint=constraint, max_queries=600, rng=seed)
     points = np.array(seen)
-    assert np.abs(points.sum(axis=1) - 2).max() < 1e-9
-    assert -0.3 - 1e-12 <= points.min() <= points.max() <= 1.1 + 1e-12
-    assert constraint.contains(result.x)
-    best = minimize(fun, start, constraint=constraint, gradient=lambda x: 2 * covariance @ x, rng=0)
+    always(np.abs(points.sum(axis=1) - 2).max() < 1e-9)
+    always(-0.3 - 1e-12 <= points.min() <= points.max() <= 1.1 + 1e-12)
+    always(constraint.contains(result.x))
+    best = minimize(
+        fun, start, constraint=constraint, gradient=lambda x: 2 * covariance @ x, rng=seed
+    )
     assert best.fun <= result.fun * (1 + 1e-6)
 
 
-def test_a_sum_of_zero_is_handed_over():
+@most_seeds
+def test_a_sum_of_zero_is_handed_over(seed):
     fun, _ = variance(4)
     constraint = SparseSum(3, total=0.0)
     result = minimize(
-        lambda x: fun(x) + x[0] - x[1], np.zeros(10), constraint=constraint, max_queries=500, rng=0
+        lambda x: fun(x) + x[0] - x[1],
+        np.zeros(10),
+        constraint=constraint,
+        max_queries=500,
+        rng=seed,
     )
+    always(abs(result.x.sum()) < 1e-9)
     assert result.fun < 0
-    assert abs(result.x.sum()) < 1e-9
     assert "handed" in result.explain[0] or "szoht" in result.explain[0]

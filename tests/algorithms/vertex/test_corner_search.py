@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from algorithms.vertex.problem import bent
+from outcomes import most_seeds
 from szoht import SparseBox, algorithms, minimize
 from szoht.algorithms.vertex.box_vertices import BoxVertices
 from szoht.algorithms.vertex.corner_search import Candidate
@@ -40,7 +41,7 @@ def test_settings_that_make_no_sense(options, complaint):
         )
 
 
-def asked_by_corner_search(fun, operator, *, d, queries, **options):
+def asked_by_corner_search(fun, operator, *, d, queries, seed=0, **options):
     """Return the points at vertices that were asked for, in order, and the result."""
     asked = []
 
@@ -56,7 +57,7 @@ def asked_by_corner_search(fun, operator, *, d, queries, **options):
         options=options,
         max_queries=queries,
         on_error="skip",
-        rng=0,
+        rng=seed,
     )
     assert not asked[0].any()
     return np.array(asked[1:]), result
@@ -69,24 +70,29 @@ def test_the_incumbent_is_not_evaluated_again():
     assert not any(np.array_equal(x, best) for x, best in zip(points[1:], incumbent, strict=True))
 
 
-def test_zero_is_remembered_too():
-    _, result = asked_by_corner_search(lambda x: float(np.abs(x).sum()), BOX, d=12, queries=50)
+@most_seeds
+def test_zero_is_remembered_too(seed):
+    sizes = {"d": 12, "queries": 50, "seed": seed}
+    _, result = asked_by_corner_search(lambda x: float(np.abs(x).sum()), BOX, **sizes)
     assert result.fun == 0
     assert not result.x.any()
 
 
-def test_a_model_that_is_sure_of_itself_is_not_trusted_for_ever():
+@most_seeds
+def test_a_model_that_is_sure_of_itself_is_not_trusted_for_ever(seed):
     """In the end a quarter of the swaps choose the vertex that is worse by the model."""
     points, _ = asked_by_corner_search(
-        lambda x: float(RAMP @ x), BOX, d=12, queries=600, noise=1e-6
+        lambda x: float(RAMP @ x), BOX, d=12, queries=600, noise=1e-6, seed=seed
     )
     worse = np.mean((points[100:] > 0).any(axis=1))
     assert worse > 1 / 4
 
 
-def test_exchanges_at_random_choose_no_corner_at_zero():
+@most_seeds
+def test_exchanges_at_random_choose_no_corner_at_zero(seed):
     operator = SparseBox(4, low=0.0, high=1.0)
-    points, _ = asked_by_corner_search(lambda x: -float(RAMP @ x), operator, d=12, queries=200)
+    sizes = {"d": 12, "queries": 200, "seed": seed}
+    points, _ = asked_by_corner_search(lambda x: -float(RAMP @ x), operator, **sizes)
     assert np.mean(np.count_nonzero(points, axis=1) == 4) > 0.95
 
 
@@ -105,7 +111,8 @@ def test_fewer_units_are_exchanged_the_longer_nothing_is_gained():
     assert np.count_nonzero((points[1] != 0) & (points[0] == 0)) > 5
 
 
-def test_failed_values_teach_the_model_nothing():
+@most_seeds
+def test_failed_values_teach_the_model_nothing(seed):
     slopes = np.random.default_rng(6).standard_normal(100)
     calls = []
 
@@ -114,7 +121,7 @@ def test_failed_values_teach_the_model_nothing():
         return float("nan") if len(calls) % 10 == 5 else float(slopes @ x)
 
     operator = SparseBox(5, low=-1.0, high=1.0)
-    _, result = asked_by_corner_search(fun, operator, d=100, queries=80)
+    _, result = asked_by_corner_search(fun, operator, d=100, queries=80, seed=seed)
     assert result.fun < -0.7 * np.sort(np.abs(slopes))[-5:].sum()
 
 
