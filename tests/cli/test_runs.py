@@ -65,7 +65,8 @@ def test_resume_and_report_write_control_characters_out(tmp_path):
         retries=0,
         on_error="stop",
     )
-    (name,) = (run.name for run in szoht.Store(store).runs())
+    with szoht.Store(store) as opened:
+        (name,) = (run.name for run in opened.runs())
     for command, shown in (("resume", r"\x1b[31m"), ("report", r"\x1b[2Jgone")):
         outcome = CliRunner().invoke(app, [command, str(store), name])
         assert "\x1b" not in outcome.output

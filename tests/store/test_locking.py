@@ -36,7 +36,8 @@ def test_the_time_of_a_live_run_goes_on_during_a_call(tmp_path):
     shown.clear()
     szoht.resume(store, slow, run=done.run, max_queries=300)
     assert shown[0].seconds >= 0.29 + done.seconds
-    (ended,) = szoht.Store(store).runs()
+    with szoht.Store(store) as opened:
+        (ended,) = opened.runs()
     assert ended.seconds >= shown[0].seconds - 0.1
 
 

@@ -230,7 +230,10 @@ def _field_types(kind: Any) -> dict[str, Any]:
 
 
 def _alternatives(annotation: Any) -> list[Any]:
-    """Return the members of a union, or the annotation alone."""
+    """Return the members of a union, or the annotation alone, of an alias what it stands for."""
+    alias = getattr(get_origin(annotation) or annotation, "__value__", None)
+    if alias is not None:  # as NDArray from NumPy 2.5 on
+        return _alternatives(alias)
     if get_origin(annotation) in (Union, UnionType):
         return [inner for member in get_args(annotation) for inner in _alternatives(member)]
     return [annotation]
