@@ -4,6 +4,7 @@ import os
 import signal
 
 import pytest
+from hypothesis import settings
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 from sybil.parsers.rest import DocTestParser
@@ -13,6 +14,10 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 # the tests start processes by the hundred, and to compile the package takes as long as to import it
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# the same examples on every machine; `make test-statistical` looks for others
+settings.register_profile("repeatable", derandomize=True)
+settings.register_profile("explore")
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 # a shell ignores Ctrl-C for jobs in the background, and so would every process that tests start
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -49,10 +54,88 @@ FIRST = (
     "tests/test_benchmarks.py",
     "tests/evaluation/executors/test_orphans.py",
     "tests/conformance/test_conformance.py",
+    "tests/algorithms/auto/test_noisy.py",
+    "tests/problems/test_portfolio.py",
     "tests/store/test_crafted.py",
     "tests/algorithms/auto/test_endings.py",
+    "tests/algorithms/auto/test_structures.py",
 )
 """The longest files: one that came last would leave the other process idle."""
+
+SLOW = (
+    "docs/auto.md",
+    "tests/algorithms/auto/test_connected.py",
+    "tests/algorithms/auto/test_criteria.py",
+    "tests/algorithms/auto/test_endings.py",
+    "tests/algorithms/auto/test_feasible.py",
+    "tests/algorithms/auto/test_finite_sums.py",
+    "tests/algorithms/auto/test_gradients.py",
+    "tests/algorithms/auto/test_integers.py",
+    "tests/algorithms/auto/test_known.py",
+    "tests/algorithms/auto/test_limits.py",
+    "tests/algorithms/auto/test_model_exchange.py",
+    "tests/algorithms/auto/test_noisy.py",
+    "tests/algorithms/auto/test_noisy_units.py",
+    "tests/algorithms/auto/test_rough.py",
+    "tests/algorithms/auto/test_simulations.py",
+    "tests/algorithms/auto/test_structures.py",
+    "tests/algorithms/auto/test_units.py",
+    "tests/algorithms/auto/test_wide_plans.py",
+    "tests/algorithms/calibration",
+    "tests/algorithms/test_auto_samples.py",
+    "tests/algorithms/test_bounds.py",
+    "tests/algorithms/test_sketch_ht.py",
+    "tests/algorithms/test_variance_reduced.py",
+    "tests/algorithms/test_zoro.py",
+    "tests/algorithms/test_zscg.py",
+    "tests/algorithms/vertex",
+    "tests/applications",
+    "tests/cli/test_calibrate.py",
+    "tests/cli/test_cli.py",
+    "tests/cli/test_portfolio_cli.py",
+    "tests/cli/test_report.py",
+    "tests/cli/test_reproduce_cli.py",
+    "tests/cli/test_store_cli.py",
+    "tests/cli/test_variables_cli.py",
+    "tests/cli/test_watching.py",
+    "tests/conformance",
+    "tests/core/test_distributions.py",
+    "tests/estimators/test_chosen_radius.py",
+    "tests/estimators/test_sphere.py",
+    "tests/evaluation/executors",
+    "tests/paper",
+    "tests/problems/test_portfolio.py",
+    "tests/problems/test_structured.py",
+    "tests/run/test_always.py",
+    "tests/run/test_components.py",
+    "tests/run/test_endings.py",
+    "tests/run/test_least_squares.py",
+    "tests/store/test_crafted.py",
+    "tests/store/test_extended.py",
+    "tests/store/test_killed.py",
+    "tests/store/test_read_only.py",
+    "tests/test_benchmarks.py",
+    "tests/test_conftest.py",
+    "tests/test_public_api.py",
+    "tests/theory/test_estimator.py",
+    "tests/theory/test_recommend.py",
+)
+"""What ``--quick`` leaves out: files of two seconds and more, and folders that are much like them.
+
+The tests of the default solver, of resuming and of problems stay, long as they are. Whatever
+needs one of the largest packages is among those that are left out.
+"""
+
+
+def pytest_addoption(parser):
+    """Add the selection of ``make quick``."""
+    parser.addoption("--quick", action="store_true", help="leave out the slow files of tests")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Do not even import what is left out."""
+    name = collection_path.relative_to(config.rootpath).as_posix()
+    return True if config.getoption("quick") and name in SLOW else None
 
 
 @pytest.hookimpl(optionalhook=True)
