@@ -1,4 +1,4 @@
-"""``szoht runs``: the list shows whatever a stored command contains."""
+"""``szoht runs`` and its like show whatever a stored command or name contains."""
 
 import json
 import sys
@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import szoht
 from szoht.cli.app import app
 from szoht.executors import Threads
+from szoht.run import external
 
 PLAIN = [sys.executable, "-c", "print(1.0)"]
 
@@ -71,3 +72,18 @@ def test_resume_and_report_write_control_characters_out(tmp_path):
         outcome = CliRunner().invoke(app, [command, str(store), name])
         assert "\x1b" not in outcome.output
         assert shown in outcome.output
+
+
+def test_tell_writes_control_characters_out(tmp_path):
+    store, knobs = tmp_path / "runs.db", szoht.Variables({"\x1b[31mred": 1.0, "blue": 2.0})
+    run = szoht.AskTell(knobs, k=1, max_queries=20, rng=0)
+    with szoht.Store(store) as file:
+        name = external.begin(file, run, knobs, limits={"max_queries": 20})
+    told = ""
+    while asked := CliRunner().invoke(app, ["ask", str(store), name]).stdout:
+        points = map(json.loads, asked.splitlines())
+        values = [{"id": point["id"], "value": (point["x"][0] - 3) ** 2} for point in points]
+        lines = "\n".join(map(json.dumps, values))
+        told += CliRunner().invoke(app, ["tell", str(store)], input=lines).output
+    assert r"{\x1b[31mred: 1 -> " in told
+    assert "\x1b" not in told

@@ -87,13 +87,13 @@ def _number(value: Any) -> float:
 def _print_summary(run: str, told: Told) -> bool:
     """Print what was done with the values; return whether any was rejected."""
     counts = f"{told.new} new, {told.repeated} known already, {told.failed} failed"
-    typer.echo(f"run {run}: {counts}", err=True)
+    options.echo(f"run {run}: {counts}", err=True)
     for line in told.contradictions:
-        typer.echo(f"contradiction: {line}", err=True)
+        options.echo(f"contradiction: {line}", err=True)
     for name in told.unknown:
-        typer.echo(f"unknown point: {name}", err=True)
+        options.echo(f"unknown point: {name}", err=True)
     for line in told.rejected:
-        typer.echo(f"rejected: {line}", err=True)
+        options.echo(f"rejected: {line}", err=True)
     if told.result is not None:
-        typer.echo(str(told.result if told.result.fit is None else told.result.fit))
+        options.echo(str(told.result if told.result.fit is None else told.result.fit))
     return bool(told.contradictions or told.unknown or told.rejected)
