@@ -130,6 +130,7 @@ def use(path):
         attempt(lambda: opened(lambda file: remote.waiting(file, name(file))))
         attempt(lambda: opened(lambda file: remote.answer(file, name(file), [reply])))
         attempt(lambda: szoht.resume(path, fun))
+        attempt(lambda: szoht.AskTell(np.zeros(D), k=2, known=path, max_queries=60, rng=0))
         for command in (["runs"], ["runs", "--json"], ["report"], ["ask"], ["tell"]):
             result = CliRunner().invoke(app, [command[0], str(path), *command[1:]], input="")
             assert result.exception is None or isinstance(result.exception, SystemExit)
