@@ -31,7 +31,7 @@ def test_arrays_come_back(tmp_path, array):
         ("a short array", "^f is not a whole array in NPY format: "),
         ("a huge array", "not a whole array"),
         ("an array beyond 64 bits", "not a whole array"),
-        ("a header of signs", "not a whole array in NPY format: MemoryError|RecursionError"),
+        ("a header of signs", "^f is not a whole array in NPY format: "),
         ("items without size", "^f must hold real numbers; its array is of type |V0"),
         ("an array of objects", "not a whole array"),
         ("an array of complex numbers", "its array is of type complex128"),
