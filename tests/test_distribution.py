@@ -11,6 +11,7 @@ build = pytest.importorskip("hatchling.build")
 
 ROOT = Path(__file__).parent.parent
 DATA = (".json", ".toml", ".npz", ".LICENSE", ".typed")
+RECORDS = ("CHANGELOG.md", "CITATION.cff", "SECURITY.md")
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +44,9 @@ def test_the_source_archive_has_everything_that_its_tests_use(in_sdist):
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     wanted = settings["tool"]["pytest"]["ini_options"]["testpaths"]
     singles = {path for path in wanted if (ROOT / path).is_file()}
-    singles |= {"conftest.py", "pyproject.toml", "Makefile", "LICENSE", "CITATION.cff"}
+    singles |= {"conftest.py", "pyproject.toml", "Makefile", "LICENSE", *RECORDS}
     assert singles <= in_sdist
-    for folder in ("src", "tests", "docs", "examples", "benchmarks"):
+    for folder in ("src", "tests", "docs", "examples", "benchmarks", ".github"):
         assert files(folder) - in_sdist == set()
 
 
