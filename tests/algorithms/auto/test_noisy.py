@@ -52,8 +52,9 @@ def test_a_fixed_error_is_named_and_overcome(size, seed):
     result = solve(lambda x: quadratic(x) + size * F0 * hashed(x), seed)
     assert gap(result) < 1e-3
     assert any("fixed error" in line for line in result.explain)
-    assert result.fun_error > 0
-    assert abs(result.fun - quadratic(result.x)) < 4 * result.fun_error
+    # the answer is the best point that was evaluated, and its value is one of the function
+    assert result.fun_error == 0
+    assert result.fun == quadratic(result.x) + size * F0 * hashed(result.x)
 
 
 @pytest.mark.parametrize("w", [1e2, 1e4, 1e7])

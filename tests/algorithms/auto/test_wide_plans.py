@@ -1,13 +1,12 @@
 """`plan_width`: fewer rounds, never a point outside, stored with the run, given once."""
 
 import itertools
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import szoht
+from interrupts import interrupted
 from outcomes import most_seeds
 from szoht import SparseBox
 from szoht.algorithms.auto import Policy
@@ -87,7 +86,7 @@ def test_no_point_outside_and_none_beyond_the_budget(budget):
 def test_it_is_stored_with_the_run(tmp_path):
     fun, calls = quadratic(), itertools.count(1)
 
-    def interrupted(x):
+    def impatient(x):
         if next(calls) == 100:
             raise KeyboardInterrupt
         return fun(x)
@@ -96,23 +95,15 @@ def test_it_is_stored_with_the_run(tmp_path):
     settings = {"k": 3, "max_queries": 400, "rng": 0, "plan_width": 8, "options": policy}
     path = tmp_path / "runs.db"
     whole = szoht.minimize(fun, np.zeros(60), **settings)
-    stopped = szoht.minimize(interrupted, np.zeros(60), **settings, store=path)
-    assert stopped.status is szoht.Status.INTERRUPTED
+    stopped = interrupted(szoht.minimize, impatient, np.zeros(60), **settings, store=path)
     with Store(path) as store:
         method = store.spec(stopped.run).method
         assert method.plan_width == 8
         assert method.policy == policy["policy"]
     calls = itertools.count(101)
-    again = szoht.resume(path, fun=interrupted)
+    again = szoht.resume(path, fun=impatient)
     assert again.x.tobytes() == whole.x.tobytes()
     assert again.nfev == whole.nfev
-
-
-def test_older_stores_have_plans_of_width_one(tmp_path):
-    fixture = Path(__file__).parents[2] / "store/fixtures/0.1/auto-finished.db"
-    path = shutil.copy(fixture, tmp_path / "runs.db")
-    with Store(path, create=False) as store:
-        assert store.spec(store.runs()[0].name).method.plan_width == 1
 
 
 @most_seeds

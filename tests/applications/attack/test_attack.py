@@ -10,6 +10,7 @@ import pytest
 
 import szoht
 from applications.attack import classifiers
+from interrupts import carried
 from outcomes import always, most_seeds
 from szoht import algorithms
 from szoht.applications.attack import AttackResults, AttackStatus
@@ -303,7 +304,7 @@ def interrupted_at(call):
 
 
 def test_ctrl_c_keeps_what_was_found():
-    result = attacked(interrupted_at(9), k=2, batch_size=1)
+    result = carried(attacked, interrupted_at(9), k=2, batch_size=1)
     assert (result.status, result.success) == (AttackStatus.INTERRUPTED, False)
     assert result.interrupted
     assert result.nfev == result.queries == 8
@@ -315,7 +316,7 @@ def test_ctrl_c_keeps_what_was_found():
 
 def test_ctrl_c_at_the_very_end_keeps_what_was_found():
     whole = attacked(k=1, batch_size=1, max_queries=10)
-    result = attacked(interrupted_at(12), k=1, batch_size=1, max_queries=10)
+    result = carried(attacked, interrupted_at(12), k=1, batch_size=1, max_queries=10)
     assert result.status is AttackStatus.INTERRUPTED
     assert result.nfev == 10
     assert np.array_equal(result.adversarial, whole.adversarial)
@@ -323,7 +324,8 @@ def test_ctrl_c_at_the_very_end_keeps_what_was_found():
 
 def test_ctrl_c_after_a_success_is_a_success():
     whole = attacked(batch_size=1)
-    result = attacked(interrupted_at(whole.nfev + 2), batch_size=1)  # the last look at the success
+    late = interrupted_at(whole.nfev + 2)  # the last look at the success
+    result = carried(attacked, late, batch_size=1)
     assert result.status is AttackStatus.SUCCESS
     assert result.interrupted
     assert np.array_equal(result.adversarial, whole.adversarial)
@@ -335,7 +337,7 @@ def test_ctrl_c_among_many_images_keeps_the_results_so_far(first_query):
     whole = szoht.attack_many(classifiers.logits, IMAGES, LABELS, **settings)
     calls = sum(result.nfev + 2 for result in whole[:2])  # two more: the first and the last look
     model = interrupted_at(calls + (1 if first_query else 4))
-    results = szoht.attack_many(model, IMAGES, LABELS, **settings)
+    results = carried(szoht.attack_many, model, IMAGES, LABELS, **settings)
     statuses = [result.status for result in results]
     assert statuses[:2] == [result.status for result in whole[:2]]
     assert statuses[2:] == ([] if first_query else [AttackStatus.INTERRUPTED])
