@@ -29,7 +29,7 @@ from szoht.operators import Operator
 from szoht.samplers import Full, Minibatch, Seeds
 from szoht.types import Vector
 
-__all__ = ["METHODS", "REVISIONS", "build", "check_options", "revision"]
+__all__ = ["METHODS", "build", "check_options"]
 
 METHODS: dict[str, Callable[..., Algorithm]] = {
     "ada_zoro": ada_zoro,
@@ -53,26 +53,12 @@ METHODS: dict[str, Callable[..., Algorithm]] = {
     "zscg": zscg,
 }
 
-REVISIONS: dict[str, int] = {"auto": 2, "auto_path": 2, "calibration": 2, "within_bounds": 2}
-"""Of algorithms and their parts, by the names under which they are stored; 1 if not listed.
-
-"within_bounds" stands for the part that algorithms have if their constraint has bounds.
-
-Raise the number with every change after which the same seed evaluates other points: stored runs of
-the previous revision can then be read, but not resumed.
-"""
-
 DEFAULT_BATCH = 32
 
 FILLED_IN = frozenset(
     ("k", "constraint", "d", "max_queries", "n_samples", "has_units", "integer_steps", "plan_width")
 )
 """Parameters of methods that are no options: they follow from the other arguments of `build`."""
-
-
-def revision(name: str) -> int:
-    """Return the revision of a stored algorithm or part."""
-    return REVISIONS.get(name, 1)
 
 
 def build(

@@ -16,7 +16,7 @@ from szoht.evaluation.executors.config import resolve_executor
 from szoht.evaluation.oracle import OnError, check_capabilities
 from szoht.run.ask_tell import AskTell
 from szoht.run.callbacks import Callback, prepare_callbacks
-from szoht.run.least_squares_fit import as_least_squares, check_level
+from szoht.run.least_squares_fit import as_least_squares, carrying, check_level
 from szoht.run.least_squares_problem import LeastSquaresProblem
 from szoht.run.least_squares_result import LeastSquaresResult
 from szoht.run.loop import drive_new, evaluating
@@ -180,8 +180,9 @@ def least_squares(
     run = AskTell.from_config(config, callback=callbacks, monitor=monitor)
     check_capabilities(objective, run.algorithm, run.solver_plan())
     spec = partial(config.spec, fun, args=args, vectorized=vectorized, chunk_size=chunk_size)
-    with evaluating(run, oracle, workers_config, displays) as ready:
-        return as_least_squares(run, drive_new(run, ready, store, spec), level=level)
+    describe = partial(as_least_squares, run, level=level)
+    with carrying(describe), evaluating(run, oracle, workers_config, displays) as ready:
+        return describe(drive_new(run, ready, store, spec))
 
 
 class LeastSquaresAskTell(AskTell):

@@ -1,5 +1,7 @@
 """From a run of `Calibration` to what `least_squares` returns about its answer."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +10,7 @@ import numpy as np
 from szoht.algorithms.calibration.report import FitReport, OtherSupport, describe_fit
 from szoht.algorithms.calibration.solver import Calibration
 from szoht.core.algorithm import PathPoint
-from szoht.core.changes import Effect
+from szoht.core.interrupts import attach, attached
 from szoht.core.validation import check_real
 from szoht.core.variables import Variables
 from szoht.errors import ParameterError
@@ -24,7 +26,7 @@ from szoht.run.least_squares_words import describe_claim, doubts, missing_output
 from szoht.run.outputs import OutputForm
 from szoht.types import Vector
 
-__all__ = ["as_least_squares", "check_level", "with_answer", "with_fit"]
+__all__ = ["as_least_squares", "carrying", "check_level", "with_answer", "with_fit"]
 
 
 def check_level(level: float) -> None:
@@ -60,7 +62,7 @@ def as_least_squares(run: AskTell, result: Result, *, level: float = 0.95) -> Le
         failure=result.failure,
         faults=result.faults,
         run=result.run,
-        **({"message": result.message} | known),
+        **({"message": result.message, "warnings": result.warnings} | known),
     )
 
 
@@ -70,6 +72,18 @@ def with_answer(result: Result, chosen: int | None) -> tuple[PathPoint, ...]:
         point._replace(x=result.x, fun=result.fun) if point.k == chosen else point
         for point in result.path
     )
+
+
+@contextmanager
+def carrying(describe: Callable[[Result], Any]) -> Iterator[None]:
+    """Let what interrupts a run carry what is said about its result."""
+    try:
+        yield
+    except BaseException as stop:
+        result = attached(stop)
+        if isinstance(result, Result):
+            attach(stop, describe(result))
+        raise
 
 
 def with_fit(run: AskTell, result: Result) -> Result:
@@ -89,9 +103,7 @@ def _empty() -> dict[str, Any]:
         "intervals": (),
         "alternatives": (),
         "residual_table": (),
-        "warnings": (),
         "condition": 1.0,
-        "effects": {},
         "unmeasured": np.empty(0, dtype=np.intp),
     }
 
@@ -104,10 +116,6 @@ def _known(
     covariance = report.covariance * np.outer(slope, slope)
     intervals = _intervals(report, variables, z, result.x)
     form = OutputForm(n_outputs=report.residuals.size, names=algorithm.output_names)
-    cost = report.search.cost_of(report.residuals)
-    effects = {
-        int(i): Effect(report.cost_without(int(i)) - cost, "estimated") for i in report.support
-    }
     return {
         "fun": report.residuals,
         "jac": report.jacobian / slope,
@@ -116,13 +124,13 @@ def _known(
         "alternatives": tuple(_alternative(other, form, variables) for other in report.others),
         "residual_table": tuple(_residual_table(report.residuals, algorithm, form)),
         "warnings": (
+            *result.warnings,
             *missing_outputs(report.search, algorithm.observed, form),
             *sigma_doubts(report, algorithm.sigma),
             *doubts(report, intervals, variables),
         ),
         "message": describe_claim(result, report.claim, variables),
         "condition": report.condition,
-        "effects": effects,
         "unmeasured": report.claim.unmeasured,
     }
 

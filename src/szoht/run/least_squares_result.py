@@ -1,6 +1,5 @@
 """What comes out of `least_squares`: the answer, its errors, and what else explains the data."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -8,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from szoht.core.algorithm import Evidence, PathPoint
-from szoht.core.changes import Changes, Effect, describe_changes
+from szoht.core.changes import Changes, describe_changes
 from szoht.core.extras import import_pandas
 from szoht.core.variables import Variables
 from szoht.result import Counts, Failure, Faults, Status
@@ -131,7 +130,6 @@ class LeastSquaresResult:
     method: str
     history: dict[str, Any] = field(repr=False)
     explain: tuple[str, ...] = field(repr=False)
-    effects: Mapping[int, Effect] = field(repr=False)
     unmeasured: Indices = field(repr=False)
     path: tuple[PathPoint, ...] = field(default=(), repr=False)
     evidence: Evidence | None = field(default=None, repr=False)
@@ -146,8 +144,8 @@ class LeastSquaresResult:
 
     @cached_property
     def changes(self) -> Changes:
-        """The changed variables, those of largest effect on the cost first."""
-        return Changes.of(self.x, self.variables, self.effects)
+        """The changed variables."""
+        return Changes.of(self.x, self.variables, {})
 
     @cached_property
     def grad(self) -> Vector:

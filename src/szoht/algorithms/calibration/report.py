@@ -176,13 +176,6 @@ class FitReport:
         sizes = np.linalg.svd(self._weighted / lengths, compute_uv=False)
         return float((sizes[0] / max(sizes[-1], NEAR_ZERO)) ** 2)
 
-    def cost_without(self, variable: int) -> float:
-        """Return the expected cost with one variable put back."""
-        (place,) = np.flatnonzero(self.support == variable)
-        z = self.visit.point * self.search.domain.unit
-        expected = self.residuals - self.jacobian[:, place] * z[variable]
-        return self.search.cost_of(expected)
-
     @property
     def is_at_center(self) -> bool:
         """Whether the posterior is that of the support of the answer."""
