@@ -101,7 +101,7 @@ test-other-python: setup-other-python
 test-statistical: setup
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -m "statistical or hypothesis"
 
-BENCHMARKS := core generators solver_time variance_reduced zoro huge executors run_store attack structures simulators calibration
+BENCHMARKS := core ledger generators solver_time variance_reduced zoro huge executors run_store attack structures simulators calibration
 
 # all of them run; one that crashes or misses its limit makes the target fail in the end
 bench: setup

@@ -13,7 +13,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -22,7 +22,7 @@ import numpy as np
 
 from szoht.core.validation import frozen
 from szoht.errors import EncodingError
-from szoht.store.names import belongs, find_class, name_of, new_field
+from szoht.store.names import UnknownPartError, belongs, find_class, name_of, new_field
 
 __all__ = ["Encoded", "decode", "decode_entries", "encode"]
 
@@ -71,9 +71,15 @@ def decode(encoded: Encoded, annotation: Any) -> Any:
 
 
 def decode_entries(
-    encoded: Encoded, annotations: Mapping[str, Any], *, ignore_others: bool = False
+    encoded: Encoded,
+    annotations: Mapping[str, Any],
+    *,
+    ignore_others: bool = False,
+    or_none: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return the entries of an encoded dict, each with an annotation of its own.
+
+    Entries in ``or_none`` are None if they hold records of another version of the library.
 
     >>> decode_entries(encode({"k": 3, "x": 0.5}), {"k": int}, ignore_others=True)
     {'k': 3}
@@ -82,7 +88,12 @@ def decode_entries(
     read = {}
     for name, tree in _pairs(entries.get("dict") if isinstance(entries, dict) else None):
         if name in annotations:
-            read[name] = reader.value(tree, annotations[name])
+            try:
+                read[name] = reader.value(tree, annotations[name])
+            except UnknownPartError:
+                if name not in or_none:
+                    raise
+                read[name] = None
         elif not ignore_others:
             raise EncodingError(f"{name!r} is not known here")
     return read
@@ -203,7 +214,7 @@ class _Reader:
         for old, item in fields.items():
             field = new_field(name, old)
             if field not in known:
-                raise EncodingError(f"{name!r} has no field {field!r}")
+                raise UnknownPartError(f"{name!r} has no field {field!r}")
             values[field] = self.value(item, known[field], depth + 1)
         try:
             return kind(**values)
