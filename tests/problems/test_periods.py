@@ -17,7 +17,7 @@ def ends(months, count):
     """Return the last weekday of every so many months."""
     found = []
     for i in range(1, count + 1):
-        next_month = np.datetime64("2015-01") + months * i
+        next_month = np.datetime64("2015-01") + np.timedelta64(months * i, "M")
         last = next_month.astype("datetime64[D]").item() - timedelta(days=1)
         found.append(last - timedelta(days=max(0, last.weekday() - 4)))
     return [datetime(day.year, day.month, day.day) for day in found]

