@@ -24,10 +24,17 @@ from szoht.paper import (
     read_claims,
 )
 from szoht.paper.attack_runs import attack_measures
-from szoht.paper.claims import KnownDeviation
+from szoht.paper.claims import KnownDeviation, parse_claims
 from szoht.paper.methods import PAPER_METHODS
 
-CASE = {"id": "a", "experiment": "fake", "statement": "s", "where": "w", "measure": "value"}
+CASE = {
+    "id": "a",
+    "experiment": "fake",
+    "statement": "s",
+    "where": "w",
+    "whose": "paper",
+    "measure": "value",
+}
 
 
 def results():
@@ -137,19 +144,30 @@ def test_every_claim_of_the_paper_can_be_computed():
     [
         ('kind = "nearly"', "`kind` must be one of"),
         ('kind = "band"\nmeasured = 3.0', "unknown entries: \\['measured'\\]"),
+        ('kind = "band"\nexperiment = "assets"', "unknown entries: \\['experiment'\\]"),
+        ('kind = "band"\ncolumn = "best"', "`column` must be one of as in the paper, tuned fairly"),
     ],
 )
 def test_bad_claims_are_refused(text, message):
-    entry = "\n".join(f'{name} = "{value}"' for name, value in CASE.items())
     with pytest.raises(ParameterError, match=message):
-        read_claims(f"[[claim]]\n{entry}\ntarget = 1\n{text}\n")
+        parse_claims({"fake": f"{entry()}{text}\n"})
+
+
+def test_everybody_knows_whose_a_claim_is():
+    with pytest.raises(ParameterError, match="`whose` must be one of paper, library, check"):
+        parse_claims({"fake": entry(whose="nobody") + 'kind = "equal"\n'})
 
 
 def test_ids_are_unique():
-    entry = "\n".join(f'{name} = "{value}"' for name, value in CASE.items())
-    one = f'[[claim]]\n{entry}\ntarget = 1\nkind = "equal"\n'
+    one = entry() + 'kind = "equal"\n'
     with pytest.raises(ParameterError, match="duplicates"):
-        read_claims(one + one)
+        parse_claims({"fake": one, "other": one})
+
+
+def entry(**changes):
+    parts = {name: value for name, value in (CASE | changes).items() if name != "experiment"}
+    lines = "\n".join(f'{name} = "{value}"' for name, value in parts.items())
+    return f"[[claim]]\n{lines}\ntarget = 1\n"
 
 
 def test_intervals_need_one():

@@ -84,6 +84,7 @@ def test_a_claim_that_fails_is_shown_as_failed(tmp_path):
         experiment="fake",
         statement="A <wrong> claim",
         where="w",
+        whose="paper",
         measure="value",
         arguments={"curve": "low", "place": 1.0},
         kind="at least",

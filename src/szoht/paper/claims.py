@@ -1,4 +1,8 @@
-"""The paper's claims: read from ``claims.toml`` and compared with measurements."""
+"""Claims: read from the file beside each experiment, and compared with measurements.
+
+A file ``experiments/NAME.toml`` is a list of tables ``[[claim]]`` with the fields of `Claim`.
+Measured values are never written there.
+"""
 
 import enum
 import tomllib
@@ -10,8 +14,38 @@ from typing import Any
 from szoht.errors import ParameterError
 from szoht.paper.errors import NotRunError
 from szoht.paper.experiment import Experiment, Measurement, Results
+from szoht.paper.registry import experiment_names
 
-__all__ = ["Claim", "ClaimResult", "KnownDeviation", "Verdict", "evaluate_claim", "read_claims"]
+__all__ = [
+    "Claim",
+    "ClaimResult",
+    "Column",
+    "KnownDeviation",
+    "Verdict",
+    "Whose",
+    "evaluate_claim",
+    "parse_claims",
+    "read_claims",
+]
+
+
+class Whose(enum.StrEnum):
+    """Who makes a claim: three lists that are counted apart.
+
+    PAPER: the paper states it, in words or by a figure. LIBRARY: a goal of this library. CHECK: it
+    holds by construction, or compares with a number that we computed ourselves.
+    """
+
+    PAPER = "paper"
+    LIBRARY = "library"
+    CHECK = "check"
+
+
+class Column(enum.StrEnum):
+    """Which settings a claim judges, where an experiment has both."""
+
+    STATED = "as in the paper"
+    TUNED = "tuned fairly"
 
 
 class Verdict(enum.StrEnum):
@@ -45,12 +79,16 @@ class KnownDeviation:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A statement of the paper and the rule by which it is checked.
+    """A statement and the rule by which it is checked.
 
     Parameters
     ----------
     id, experiment, statement, where : str
         What is claimed, and where in the paper.
+    whose : Whose
+        Who makes the claim.
+    column : Column, optional
+        Which settings it judges, where the experiment has both.
     measure, arguments
         The name of a measure of the experiment, and its keyword arguments.
     kind : str
@@ -71,9 +109,11 @@ class Claim:
     experiment: str
     statement: str
     where: str
+    whose: Whose
     measure: str
     kind: str
     target: Any
+    column: Column | None = None
     tolerance: float = 0.0
     arguments: Mapping[str, Any] = field(default_factory=dict)
     quick: bool = True
@@ -84,6 +124,12 @@ class Claim:
     def __post_init__(self) -> None:
         if self.kind not in RULES:
             raise ParameterError(f"`kind` must be one of {', '.join(RULES)}; got {self.kind!r}.")
+        if self.whose not in set(Whose):
+            raise ParameterError(f"`whose` must be one of {', '.join(Whose)}; got {self.whose!r}.")
+        if self.column is not None and self.column not in set(Column):
+            raise ParameterError(
+                f"`column` must be one of {', '.join(Column)}; got {self.column!r}."
+            )
         if self.known_deviation is not None and isinstance(self.known_deviation.value, bool):
             raise ParameterError(
                 f"`known_deviation` must not explain every failure: the claim {self.id!r} could "
@@ -154,26 +200,35 @@ def evaluate_claim(
     return ClaimResult(claim=claim, verdict=verdict, measured=measured, reason=reason, quick=quick)
 
 
-def read_claims(text: str | None = None) -> list[Claim]:
-    """Return the claims of ``claims.toml``, or of another text in the same format.
+def read_claims() -> list[Claim]:
+    """Return the claims of all experiments, in the order of the paper.
 
     >>> len({claim.id for claim in read_claims()}) == len(read_claims())
     True
     """
-    if text is None:
-        text = (resources.files("szoht.paper") / "claims.toml").read_text("utf-8")
-    claims = [_claim(entry) for entry in tomllib.loads(text).get("claim", [])]
+    folder = resources.files("szoht.paper.experiments")
+    files = {name: folder / f"{name.replace('-', '_')}.toml" for name in experiment_names()}
+    return parse_claims({name: file.read_text("utf-8") for name, file in files.items()})
+
+
+def parse_claims(texts: Mapping[str, str]) -> list[Claim]:
+    """Return the claims of the files of some experiments, given as text."""
+    claims = [
+        _claim(entry, experiment)
+        for experiment, text in texts.items()
+        for entry in tomllib.loads(text).get("claim", [])
+    ]
     _check_unique([claim.id for claim in claims])
     return claims
 
 
-def _claim(entry: dict[str, Any]) -> Claim:
-    known = {part.name for part in fields(Claim)}
+def _claim(entry: dict[str, Any], experiment: str) -> Claim:
+    known = {part.name for part in fields(Claim)} - {"experiment"}
     if unknown := sorted(set(entry) - known):
         raise ParameterError(f"claim {entry.get('id')!r} has unknown entries: {unknown}.")
     if "known_deviation" in entry:
         entry = entry | {"known_deviation": KnownDeviation(**entry["known_deviation"])}
-    return Claim(**entry)
+    return Claim(experiment=experiment, **entry)
 
 
 def _check_unique(ids: Sequence[str]) -> None:

@@ -73,7 +73,8 @@ def write_report(
 _LEGEND = (
     "A claim holds if the measured value meets the target within its tolerance. It differs if it "
     "misses the target by an amount that a known deviation predicts. Otherwise it fails. Targets, "
-    "tolerances and reasons come from claims.toml; values are computed from the curves below."
+    "tolerances and reasons come from a file beside each experiment; values are computed from the "
+    "curves below."
 )
 
 

@@ -1,6 +1,7 @@
 """One module per figure or table of the paper, each with an ``EXPERIMENT``.
 
-`szoht reproduce` finds every module of this package; claims go into ``claims.toml``.
+`szoht reproduce` finds every module of this package; its claims are in the file of the same name
+that ends with ``.toml``.
 """
 
 __all__ = ["ORDER"]
