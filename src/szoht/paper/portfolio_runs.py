@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from szoht import algorithms, problems
+from szoht.paper.digitized import digitized_curves
 from szoht.paper.errors import NotRunError
 from szoht.paper.experiment import Curve, Job, Results, Scale, Table
 from szoht.paper.methods import PAPER_METHODS
@@ -21,7 +21,6 @@ __all__ = [
     "PORTFOLIOS",
     "best_known",
     "default_settings",
-    "digitized_curves",
     "run",
     "select_settings",
     "tuning_jobs",
@@ -93,13 +92,6 @@ def _distance(x: Vector, optimum: Vector) -> float:
     return float(np.linalg.norm(x / total - optimum)) if total else float("inf")
 
 
-def digitized_curves() -> dict[str, dict[str, list[list[float]]]]:
-    """Return the paper's curves, by portfolio and method."""
-    text = (resources.files("szoht.paper") / "digitized.toml").read_text()
-    curves: dict[str, dict[str, list[list[float]]]] = tomllib.loads(text)
-    return curves
-
-
 def default_settings() -> dict[str, Any]:
     """Return the settings found by the grid search, as distributed with the library."""
     text = (resources.files("szoht.paper") / "assets_tuned.json").read_text()
@@ -153,7 +145,7 @@ def select_settings(results: Results) -> dict[str, Any]:
     Nearest: the smallest mean |log ratio| to the digitized points, unless the paper states its
     settings. Best: the lowest f over the last tenth of the run.
     """
-    curves = digitized_curves()
+    curves = digitized_curves("assets")
     found: dict[str, Any] = {"paper": {}, "best": {}}
     for name in PORTFOLIOS:
         for method in PAPER_METHODS:
@@ -186,9 +178,9 @@ def _final(curve: Curve) -> float:
     return value if np.isfinite(value) else float("inf")
 
 
-def _misfit(curve: Curve, points: Sequence[Sequence[float]]) -> float:
+def _misfit(curve: Curve, points: Vector) -> float:
     limit = TUNING_QUERIES[curve.job.settings["portfolio"]]
-    directions, expected = np.array([point for point in points if point[0] <= limit]).T
+    directions, expected = points[points[:, 0] <= limit].T
     reached = np.interp(directions, curve.table["directions"], curve.table["f"])
     if not np.isfinite(reached).all() or (reached <= 0).any():
         return float("inf")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from szoht import problems
+from szoht.paper.digitized import digitized_curves
 from szoht.paper.experiment import Experiment, Job, Measurement, Plot, Results, Scale
 from szoht.paper.measurements import boolean, by_name, median_over_seeds, scalar
 from szoht.paper.methods import METHOD_LABELS, PAPER_METHODS
@@ -15,7 +16,6 @@ from szoht.paper.portfolio_runs import (
     K,
     best_known,
     default_settings,
-    digitized_curves,
     run,
     select_settings,
     tuning_jobs,
@@ -86,7 +86,7 @@ def _figure(results: Results, tuning: str, settings: str) -> Plot:
                         axis, x, columns, label=METHOD_LABELS[method], color=color, line=line
                     )
             if tuning == "paper" and method != "auto":
-                place, value = np.array(digitized_curves()[name][method]).T
+                place, value = digitized_curves("assets")[name][method].T
                 upper.plot(place, value, "o", color=color, markersize=3.5, alpha=0.8)
         best, _ = best_known(problems.portfolio(name, k=K, form="raw"))
         upper.axhline(best, color="#888888", linestyle=":", linewidth=1.2)
@@ -138,7 +138,7 @@ def _relative(
     results: Results, portfolio: str, method: str, place: float, tuning: str = "paper"
 ) -> Measurement:
     """Return f after ``place`` directions over the paper's value there."""
-    places, values = np.array(digitized_curves()[portfolio][method]).T
+    places, values = digitized_curves("assets")[portfolio][method].T
     target = float(values[list(places).index(place)])
     found = _values(results, _curve(portfolio, tuning, method), place, "f", "directions")
     ratios = median_over_seeds(found / target)
