@@ -6,6 +6,7 @@ Measured values are never written there.
 
 import enum
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import resources
@@ -23,6 +24,7 @@ __all__ = [
     "KnownDeviation",
     "Verdict",
     "Whose",
+    "count_verdicts",
     "evaluate_claim",
     "parse_claims",
     "read_claims",
@@ -39,6 +41,15 @@ class Whose(enum.StrEnum):
     PAPER = "paper"
     LIBRARY = "library"
     CHECK = "check"
+
+    @property
+    def heading(self) -> str:
+        """The name of the list of these claims."""
+        return {
+            Whose.PAPER: "The paper's claims",
+            Whose.LIBRARY: "The library's goals",
+            Whose.CHECK: "Checks",
+        }[self]
 
 
 class Column(enum.StrEnum):
@@ -102,7 +113,7 @@ class Claim:
     known_deviation : KnownDeviation
         A known reason for missing the target, with the values that it predicts.
     note : str
-        Explanation that is shown if the claim fails.
+        Explanation that is shown with the claim, whether it holds or fails.
     """
 
     id: str
@@ -171,13 +182,21 @@ RULES: Mapping[str, Callable[[Measurement, Any, float], bool]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimResult:
-    """A claim with its measurement and verdict."""
+    """A claim with its measurement and verdict.
+
+    ``reason`` says why a claim differs or was skipped.
+    """
 
     claim: Claim
     verdict: Verdict
     measured: Measurement | None = None
     reason: str = ""
     quick: bool = False
+
+    @property
+    def remarks(self) -> str:
+        """The reason, if there is one, and the claim's note."""
+        return " ".join(_sentence(part) for part in (self.reason, self.claim.note) if part)
 
 
 def evaluate_claim(
@@ -192,12 +211,24 @@ def evaluate_claim(
         measured = experiment.measures[claim.measure](results, **claim.arguments)
     except NotRunError as missing:
         return ClaimResult(claim=claim, verdict=Verdict.SKIPPED, reason=str(missing), quick=quick)
-    verdict, reason = Verdict.FAILS, claim.note
+    verdict, reason = Verdict.FAILS, ""
     if RULES[claim.kind](measured, claim.target, claim.tolerance_at(quick=quick)):
-        verdict, reason = Verdict.HOLDS, ""
+        verdict = Verdict.HOLDS
     elif claim.known_deviation is not None and claim.known_deviation.explains(measured):
         verdict, reason = Verdict.DIFFERS, claim.known_deviation.reason
     return ClaimResult(claim=claim, verdict=verdict, measured=measured, reason=reason, quick=quick)
+
+
+def count_verdicts(claim_results: Sequence[ClaimResult]) -> dict[Whose, Counter[Verdict]]:
+    """Return how many claims hold, differ, fail or were skipped, in three lists.
+
+    Lists without a claim are left out.
+    """
+    counts = {
+        whose: Counter(one.verdict for one in claim_results if one.claim.whose == whose)
+        for whose in Whose
+    }
+    return {whose: found for whose, found in counts.items() if found}
 
 
 def read_claims() -> list[Claim]:
@@ -235,6 +266,10 @@ def _check_unique(ids: Sequence[str]) -> None:
     duplicates = sorted({name for name in ids if ids.count(name) > 1})
     if duplicates:
         raise ParameterError(f"the `id` of each claim must be unique; duplicates: {duplicates}.")
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
 
 
 def _format(target: Any) -> str:

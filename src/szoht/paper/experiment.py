@@ -12,6 +12,8 @@ from szoht.types import Vector
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from szoht.reporting.page import HtmlTable
+
 __all__ = [
     "Curve",
     "Experiment",
@@ -90,10 +92,14 @@ class Measurement:
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """A figure and its caption."""
+    """A figure and its caption.
+
+    ``paper`` is the paper's own curve on the same axes, shown beside it; `paired_plot` makes both.
+    """
 
     figure: "Figure"
     caption: str
+    paper: "Figure | None" = None
 
 
 class Results:
@@ -151,9 +157,17 @@ class Experiment:
         ``run(settings, seed)`` returns the table of one job; a pure function that is
         called in a worker process.
     figures : callable
-        ``figures(results)`` plots the curves; it computes none.
+        ``figures(results)`` plots the curves; it computes none. The first is the thumbnail.
+    tables : callable
+        ``tables(results)`` returns tables for the report; `szoht.reporting.cells.Interval` is a
+        cell that draws a value with its error bar beside the paper's value.
+    stated_settings : callable
+        ``stated_settings(settings)`` returns what the paper states for a job with these settings,
+        by the same names; names that the paper leaves open are left out.
     measures : mapping
         Functions ``measure(results, **arguments) -> Measurement`` by the names used in claims.
+    data : str
+        What has to be downloaded, in words; "" if nothing.
     why_unavailable : callable
         Returns why the experiment cannot be run, such as missing data, or "".
     tuning_jobs, select_settings : callables
@@ -168,6 +182,9 @@ class Experiment:
     run: Callable[[Mapping[str, Any], int], Table]
     figures: Callable[[Results], Mapping[str, Plot]]
     measures: Mapping[str, Callable[..., Measurement]]
+    tables: Callable[[Results], "Sequence[HtmlTable]"] = lambda results: ()
+    stated_settings: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda settings: {}
+    data: str = ""
     why_unavailable: Callable[[], str] = lambda: ""
     tuning_jobs: Callable[[Scale], Sequence[Job]] | None = None
     select_settings: Callable[[Results], Mapping[str, Any]] | None = None

@@ -5,23 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-__all__ = ["Badge", "HtmlFigure", "HtmlTable", "Link", "Page", "Section"]
+from szoht.reporting.cells import cell_html
 
-
-@dataclass(frozen=True)
-class Badge:
-    """A word in color: good, warning, bad or plain."""
-
-    text: str
-    style: str = "plain"
-
-
-@dataclass(frozen=True)
-class Link:
-    """A link to a file beside the page."""
-
-    text: str
-    target: str
+__all__ = ["Gallery", "HtmlFigure", "HtmlTable", "Page", "Section", "Thumbnail"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +22,33 @@ class HtmlTable:
 
 @dataclass(frozen=True, kw_only=True)
 class HtmlFigure:
-    """A figure as an ``<svg>`` element, and the sentence below it."""
+    """A figure as an ``<svg>`` element, and the sentence below it.
+
+    ``beside`` is another one to its left, such as the paper's; on a narrow page it is above.
+    """
 
     svg: str
     caption: str
+    beside: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thumbnail:
+    """A small picture that links to a section, with a light: good, warning, bad or plain."""
+
+    title: str
+    target: str
+    light: str
+    text: str
+    image: str = ""
+    """A ``data:`` address; no picture if empty."""
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Thumbnails, as many in a row as fit."""
+
+    thumbnails: Sequence[Thumbnail]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +58,7 @@ class Section:
     anchor: str
     title: str
     text: Sequence[str] = ()
-    content: Sequence[HtmlTable | HtmlFigure] = field(default_factory=tuple)
+    content: Sequence[HtmlTable | HtmlFigure | Gallery] = field(default_factory=tuple)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +73,7 @@ class Page:
     title: str
     subtitle: str
     sections: Sequence[Section]
+    footer: Sequence[str] = ()
     refresh_seconds: float | None = None
     """After which the browser loads the page again, if it is still being written."""
 
@@ -81,6 +91,7 @@ class Page:
             script=_SCRIPT,
             contents=entries,
             body=body,
+            footer="".join(f"<p>{escape(line)}</p>" for line in self.footer),
             refresh=""
             if self.refresh_seconds is None
             else f'<meta http-equiv="refresh" content="{math.ceil(self.refresh_seconds)}">\n',
@@ -89,16 +100,35 @@ class Page:
 
 def _section(section: Section) -> str:
     paragraphs = "".join(f"<p>{escape(text)}</p>" for text in section.text)
-    content = "\n".join(
-        _table(part) if isinstance(part, HtmlTable) else _figure(part) for part in section.content
-    )
+    content = "\n".join(_part(part) for part in section.content)
     heading = f"<h2>{escape(section.title)}</h2>"
     return f'<section id="{escape(section.anchor)}">{heading}{paragraphs}\n{content}</section>'
 
 
+def _part(part: HtmlTable | HtmlFigure | Gallery) -> str:
+    if isinstance(part, HtmlTable):
+        return _table(part)
+    return _figure(part) if isinstance(part, HtmlFigure) else _gallery(part)
+
+
 def _figure(figure: HtmlFigure) -> str:
     caption = f"<figcaption>{escape(figure.caption)}</figcaption>"
-    return f'<figure><div class="card">{figure.svg}</div>{caption}</figure>'
+    card = f'<div class="card">{figure.svg}</div>'
+    if figure.beside:
+        card = f'<div class="pair"><div class="card">{figure.beside}</div>{card}</div>'
+    return f"<figure>{card}{caption}</figure>"
+
+
+def _gallery(gallery: Gallery) -> str:
+    return f'<div class="gallery">{"".join(map(_thumbnail, gallery.thumbnails))}</div>'
+
+
+def _thumbnail(one: Thumbnail) -> str:
+    picture = f'<img alt="" src="{escape(one.image)}">' if one.image else "<span>not run</span>"
+    light = f'<span class="light {escape(one.light)}"></span>'
+    title = f"<strong>{light}{escape(one.title)}</strong>"
+    small = f"<small>{escape(one.text)}</small>"
+    return f'<a href="{escape(one.target)}"><div class="card">{picture}</div>{title}{small}</a>'
 
 
 def _table(table: HtmlTable) -> str:
@@ -106,24 +136,13 @@ def _table(table: HtmlTable) -> str:
         f'<th scope="col" aria-sort="none"><button type="button">{escape(name)}</button></th>'
         for name in table.header
     )
-    rows = "\n".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in table.rows)
+    rows = "\n".join(f"<tr>{''.join(cell_html(value) for value in row)}</tr>" for row in table.rows)
     body = f"<table><thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table>"
     scroll = f'<div class="scroll">{body}</div>'
     if table.collapsed:
         return f"<details><summary>{escape(table.caption)}</summary>{scroll}</details>"
     caption = f"<p class=caption>{escape(table.caption)}</p>" if table.caption else ""
     return caption + scroll
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, Badge):
-        return f'<td><span class="badge {escape(value.style)}">{escape(value.text)}</span></td>'
-    if isinstance(value, Link):
-        return f'<td><a href="{escape(value.target)}">{escape(value.text)}</a></td>'
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        shown = f"{value:.6g}" if isinstance(value, float) else f"{value}"
-        return f'<td class="number" data-value="{value!r}">{shown}</td>'
-    return f"<td>{escape(str(value))}</td>"
 
 
 _FRAME = """<!doctype html>
@@ -142,6 +161,7 @@ _FRAME = """<!doctype html>
 <main>
 {body}
 </main>
+<footer>{footer}</footer>
 <script>{script}</script>
 </body>
 </html>
@@ -167,6 +187,23 @@ figure { margin: 1.2rem 0; }
 figcaption { font-size: .9rem; max-width: 90ch; margin-top: .4rem; }
 .card { background: #ffffff; border: 1px solid var(--line); border-radius: 6px; padding: .5rem; }
 .card svg { display: block; width: 100%; height: auto; margin: 0 auto; }
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr));
+  gap: .8rem; }
+.gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 15rem), 1fr));
+  gap: 1.2rem; margin: 1.2rem 0; }
+.gallery a { color: inherit; text-decoration: none; } .gallery a:hover { color: var(--link); }
+.gallery .card { aspect-ratio: 4 / 3; display: grid; place-items: center; overflow: hidden; }
+.gallery .card span { color: #5c6670; } .gallery img { width: 100%; height: 100%;
+  object-fit: contain; }
+.gallery strong, .gallery small { display: block; line-height: 1.35; margin-top: .35rem; }
+.gallery small { color: var(--soft); }
+.light { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .45em;
+  background: currentcolor; }
+.bar { display: block; } .bar line { stroke: currentcolor; } .bar .axis { stroke: var(--line); }
+.bar circle, .bar .range { fill: var(--link); stroke: var(--link); } .bar .range { stroke-width: 2; }
+.bar .target { stroke: var(--soft); stroke-width: 1.5; }
+footer { margin-top: 3rem; padding-top: .8rem; border-top: 1px solid var(--line);
+  color: var(--soft); font-size: .88rem; overflow-wrap: anywhere; } footer p { max-width: none; }
 .caption { font-size: .9rem; margin-top: 1.2rem; }
 .scroll { overflow-x: auto; margin: .6rem 0 1.2rem; }
 table { border-collapse: collapse; font-size: .88rem; min-width: 100%; }

@@ -10,7 +10,8 @@ from szoht.errors import MissingExtraError
 from szoht.reporting.bars import change_bars
 from szoht.reporting.figures import inline_svg, subplots
 from szoht.reporting.fit_page import fit_sections
-from szoht.reporting.page import Badge, HtmlFigure, HtmlTable, Page, Section
+from szoht.reporting.cells import Badge
+from szoht.reporting.page import HtmlFigure, HtmlTable, Page, Section
 from szoht.reporting.run_report import run_figure
 from szoht.reporting.text import format_count, printable
 from szoht.result import Result, Status
