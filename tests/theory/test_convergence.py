@@ -22,6 +22,7 @@ from szoht.theory import (
     sparsity_threshold,
     step_size,
 )
+from szoht.theory.convergence import _geometric_sum
 
 UNIT = Regularity()
 SENSITIVITY = {"d": 5000, "k": 370, "k_star": 5, "support_size": 5000}
@@ -156,9 +157,57 @@ def test_the_floor_and_the_bound():
     expected = gamma * (a * 0.3 + b * 1e-6) / (1 - factor)
     assert error_floor(setting, UNIT, sigma=0.3, mu=1e-6) == pytest.approx(expected)
     bound = distance_bound(setting, UNIT, t=7, distance=2.0, sigma=0.3, mu=1e-6)
-    assert bound == pytest.approx(factor**7 * 2.0 + expected)
+    assert bound == pytest.approx(factor**7 * 2.0 + (1 - factor**7) * expected)
     # Remark 2: no system error without gradient noise and radius
     assert error_floor(setting, UNIT, sigma=0.0, mu=0.0) == 0.0
+
+
+EXPANDING = Setting(d=5000, k=800, k_star=5, q=2014, support_size=5000)
+CONTRACTING = Setting(d=30000, k=1000, k_star=1, q=30000, support_size=30000)
+
+
+@pytest.mark.parametrize("version", ["corrected", "paper"])
+@pytest.mark.parametrize("setting", [EXPANDING, CONTRACTING])
+@pytest.mark.parametrize(("sigma", "mu"), [(0.0, 0.0), (0.3, 0.0), (0.0, 1e-6), (0.3, 1e-6)])
+def test_the_bound_is_the_recursion_of_the_proof(setting, sigma, mu, version):
+    gamma = relaxed_expansivity(k=setting.k, k_star=setting.k_star)
+    factor = contraction(setting, UNIT, version=version)
+    a = noise_factor(setting, UNIT, version=version)
+    b = radius_factor(setting, UNIT, version=version)
+    expected = 2.0
+    for t in range(200):
+        bound = distance_bound(
+            setting, UNIT, t=t, distance=2.0, sigma=sigma, mu=mu, version=version
+        )
+        assert bound == pytest.approx(expected, rel=1e-10)
+        expected = factor * expected + gamma * a * sigma + gamma * b * mu
+
+
+def test_the_bound_of_no_noise_is_a_power_even_where_the_factor_exceeds_one():
+    factor = contraction(EXPANDING, UNIT)
+    assert factor > 1
+    bound = distance_bound(EXPANDING, UNIT, t=30, distance=2.0, sigma=0.0, mu=0.0)
+    assert bound == pytest.approx(2.0 * factor**30)
+
+
+@pytest.mark.parametrize(
+    ("setting", "distance", "sigma", "limit"),
+    [
+        (EXPANDING, 2.0, 0.0, math.inf),
+        (EXPANDING, 0.0, 0.3, math.inf),
+        (EXPANDING, 0.0, 0.0, 0.0),
+        (CONTRACTING, 2.0, 0.3, error_floor(CONTRACTING, UNIT, sigma=0.3, mu=0.0)),
+    ],
+)
+@pytest.mark.parametrize("t", [math.inf, 10**9])
+def test_the_limit_of_the_bound(setting, distance, sigma, limit, t):
+    bound = distance_bound(setting, UNIT, t=t, distance=distance, sigma=sigma, mu=0.0)
+    assert bound == pytest.approx(limit)
+
+
+def test_the_sum_does_not_cancel_at_a_factor_of_one():
+    factor = np.array([1 - 1e-15, 1.0, 1 + 1e-15])
+    assert np.allclose(_geometric_sum(factor, 1000), 1000, rtol=1e-9)
 
 
 def test_the_floor_is_infinite_where_the_theorem_does_not_contract():
@@ -202,7 +251,7 @@ def test_the_bound_holds_for_a_run_inside_the_theorem():
             distances[run, t + 1] = np.linalg.norm(x - x_star)
     for t in range(rounds + 1):
         bound = distance_bound(setting, UNIT, t=t, distance=1.0, sigma=1e-3, mu=mu)
-        assert distances[:, t].mean() < bound
+        assert distances[:, t].mean() <= bound
     assert distances[:, -1].mean() < 0.5  # and it did converge
 
 

@@ -1,11 +1,14 @@
 """Theorem 1: step size, contraction, system error and the bound at every iteration."""
 
+import math
+
 import numpy as np
 
 from szoht.core.validation import check_integer, check_real
 from szoht.theory.estimator import eps_abs, eps_f, eps_fc, eps_mu
 from szoht.theory.expansivity import relaxed_expansivity
 from szoht.theory.inputs import Real, Regularity, Setting, Version, check_version, plain, real
+from szoht.types import Vector
 
 __all__ = [
     "contraction",
@@ -177,12 +180,9 @@ def error_floor(
     >>> round(error_floor(setting, Regularity(), sigma=0.0, mu=1e-6), 4)
     0.2453
     """
-    sigma, mu = check_real("sigma", sigma, low=0.0), check_real("mu", mu, low=0.0)
-    gamma = relaxed_expansivity(k=setting.k, k_star=setting.k_star)
-    noise = noise_factor(setting, regularity, version=version) * sigma
-    radius = radius_factor(setting, regularity, version=version) * mu
+    noise = _noise_per_step(setting, regularity, sigma=sigma, mu=mu, version=version)
     gap = 1 - real(contraction(setting, regularity, version=version))
-    top = np.broadcast_to(real(gamma * (noise + radius)), gap.shape)
+    top = np.broadcast_to(noise, gap.shape)
     return plain(np.divide(top, gap, out=np.full(gap.shape, np.inf), where=gap > 0))
 
 
@@ -190,22 +190,25 @@ def distance_bound(
     setting: Setting,
     regularity: Regularity,
     *,
-    t: int,
+    t: float,
     distance: float,
     sigma: float,
     mu: float,
     version: Version = "corrected",
 ) -> Real:
-    r"""Theorem 1: the bound of :math:`E\|x_t - x^*\|`.
+    r"""Theorem 1: the bound of :math:`E\|x_t - x^*\|`, by the sum of its proof.
 
-    .. math:: (\gamma\rho)^t\|x_0-x^*\| + \frac{\gamma a}{1-\gamma\rho}\sigma
-              + \frac{\gamma b}{1-\gamma\rho}\mu
+    .. math:: (\gamma\rho)^t\|x_0-x^*\| + \gamma(a\sigma + b\mu)\sum_{i=0}^{t-1}(\gamma\rho)^i
+
+    The theorem prints the limit of the sum, :func:`error_floor`, in its place, which is larger and
+    needs :math:`\gamma\rho < 1`; the sum is finite for every ``t``, though it says little where
+    it grows.
 
     Parameters
     ----------
     setting, regularity, sigma, mu, version
         As in :func:`error_floor`.
-    t : int >= 0
+    t : int >= 0, or inf
         Iteration.
     distance : float >= 0
         :math:`\|x_0 - x^*\|`.
@@ -215,11 +218,45 @@ def distance_bound(
     >>> setting = Setting(d=30000, k=1000, k_star=1, q=30000, support_size=30000)
     >>> round(distance_bound(setting, Regularity(), t=100, distance=1.0, sigma=0.0, mu=0.0), 4)
     0.0191
+
+    Notes
+    -----
+    The last equation of the proof prints ``t`` for ``t + 1`` in the closed form of the sum.
     """
-    t = check_integer("t", t, low=0)
+    if t != math.inf:
+        t = check_integer("t", t, low=0)
     distance = check_real("distance", distance, low=0.0)
-    floor = error_floor(setting, regularity, sigma=sigma, mu=mu, version=version)
-    return plain(real(contraction(setting, regularity, version=version)) ** t * distance + floor)
+    noise = _noise_per_step(setting, regularity, sigma=sigma, mu=mu, version=version)
+    factor = real(contraction(setting, regularity, version=version))
+    with np.errstate(over="ignore"):  # a bound beyond the largest float is inf
+        transient = _times(factor**t, real(distance))
+        return plain(transient + _times(_geometric_sum(factor, t), noise))
+
+
+def _geometric_sum(factor: Vector, t: float) -> Vector:
+    """Return 1 + factor + ... + factor^(t - 1), without cancellation around factor = 1."""
+    if t == 0:
+        return np.zeros(factor.shape)
+    excess = factor - 1
+    terms: Vector = np.full(factor.shape, float(t))
+    return np.divide(np.expm1(t * np.log1p(excess)), excess, out=terms, where=excess != 0)
+
+
+def _times(factor: Vector, value: Vector) -> Vector:
+    """Return the product, where nothing stays nothing even if the factor is infinite."""
+    product: Vector = np.zeros(factor.shape)
+    return np.multiply(factor, value, out=product, where=np.broadcast_to(value > 0, factor.shape))
+
+
+def _noise_per_step(
+    setting: Setting, regularity: Regularity, *, sigma: float, mu: float, version: Version
+) -> Vector:
+    r"""Return :math:`\gamma(a\sigma + b\mu)`, what one iteration adds to the distance at most."""
+    sigma, mu = check_real("sigma", sigma, low=0.0), check_real("mu", mu, low=0.0)
+    gamma = relaxed_expansivity(k=setting.k, k_star=setting.k_star)
+    noise = noise_factor(setting, regularity, version=version) * sigma
+    radius = radius_factor(setting, regularity, version=version) * mu
+    return real(gamma * (noise + radius))
 
 
 def _growth(setting: Setting) -> Real:
