@@ -24,7 +24,8 @@ from szoht.paper import (
     read_claims,
 )
 from szoht.paper.attack_runs import attack_measures
-from szoht.paper.claims import KnownDeviation, parse_claims
+from szoht.paper.claims import KnownDeviation, Whose, count_verdicts, parse_claims
+from szoht.paper.experiment_result import summary
 from szoht.paper.methods import PAPER_METHODS
 
 CASE = {
@@ -97,9 +98,41 @@ def test_a_claim_that_could_not_fail_is_refused():
         verdict("equal", 9.0, known_deviation=KnownDeviation(reason="r", value=False))
 
 
-def test_a_note_is_given_with_a_failure_only():
-    assert verdict("band", 9.0, note="think of this").reason == "think of this"
-    assert verdict("band", 4.0, note="think of this").reason == ""
+def test_a_note_is_shown_whether_a_claim_holds_or_fails():
+    deviation = KnownDeviation(reason="because", low=3.9, high=4.1)
+    shown = "Think of this."
+    assert verdict("band", 9.0, note="think of this").remarks == shown
+    assert verdict("band", 4.0, note="think of this").remarks == shown
+    differs = verdict("band", 9.0, note="think of this", known_deviation=deviation)
+    assert differs.remarks == f"Because. {shown}"
+    assert verdict("band", 4.0).remarks == ""
+
+
+def test_verdicts_are_counted_in_three_lists():
+    def made(whose, target):
+        case = CASE | {"whose": whose}
+        claim = Claim(**case, kind="equal", target=target, arguments={"curve": "low", "place": 1.5})
+        return evaluate_claim(claim, make(), results(), quick=False)
+
+    several = [made("paper", 4.0), made("paper", 5.0), made("check", 4.0), made("check", 4.0)]
+    assert count_verdicts(several) == {
+        Whose.PAPER: {Verdict.HOLDS: 1, Verdict.FAILS: 1},
+        Whose.CHECK: {Verdict.HOLDS: 2},
+    }
+    assert summary(several) == [
+        "The paper's claims (2): 1 hold, 0 differ, 1 fail, 0 skipped.",
+        "Checks (2): 2 hold, 0 differ, 0 fail, 0 skipped.",
+    ]
+
+
+def test_what_was_read_off_is_the_papers():
+    """A target that we computed ourselves is a check, however near to the plot it is."""
+    for claim in read_claims():
+        if "read off" in claim.where:
+            assert claim.whose == Whose.PAPER, claim.id
+    computed = {claim.id for claim in read_claims() if claim.target in (0.01631, 2.2352, 0.231)}
+    assert len(computed) == 7
+    assert {claim.whose for claim in read_claims() if claim.id in computed} == {Whose.CHECK}
 
 
 def test_quick_runs_say_so():

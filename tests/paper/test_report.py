@@ -11,8 +11,8 @@ import pytest
 from browser import browse, look_at, needs_browser
 from paper import fakes
 from szoht.paper import Claim, Curve, Job, Results, Scale, Verdict, evaluate_claim, reproduce
+from szoht.paper.experiment_result import ExperimentResult
 from szoht.paper.report import write_report
-from szoht.paper.reproduce import ExperimentResult
 from szoht.reporting.figures import inline_svg
 from szoht.reporting.theory_figures import contraction_figure
 
@@ -29,7 +29,7 @@ def test_everything_is_written(report):
     for name in ("rho-gamma-contraction", "projection-sphere"):
         assert (folder / "figures" / f"{name}.svg").read_text().startswith("<?xml")
         assert (folder / "figures" / f"{name}.png").read_bytes()[1:4] == b"PNG"
-    assert len(list((folder / "curves").rglob("*.csv"))) == 6 + 3
+    assert len(list((folder / "curves").rglob("*.csv"))) == 6 + 5
     with (folder / "curves" / "rho-gamma" / "corrected_q=200-seed0.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 1000
@@ -62,8 +62,8 @@ def test_verdicts_and_machine_are_shown(report):
     assert {one.verdict for one in report.claim_results} == {"holds", "differs", "skipped"}
     for one in report.claim_results:
         assert html.escape(one.claim.statement) in text
-    assert f"{len(report.claim_results)} claims:" in text
-    for word in ("numpy", "Python", "seeds", "wall time", "Quick run"):
+        assert html.escape(one.remarks) in text
+    for word in ("numpy", "Python", "wall time", "Quick run", "Commit", "processor time"):
         assert word in text
 
 
@@ -104,7 +104,8 @@ def test_a_claim_that_fails_is_shown_as_failed(tmp_path):
     assert claim_results.verdict is Verdict.FAILS
     assert '<span class="badge bad">fails</span>' in text
     assert "1 fail" in text
-    assert "A &lt;wrong&gt; claim" in text
+    assert text.index("What fails") < text.index("A &lt;wrong&gt; claim") < text.index("<figure>")
+    assert 'class="light bad"' in text
     assert "Two lines &amp; &lt;more&gt;." in text
     assert "Not run: a curve: no luck" in text
 

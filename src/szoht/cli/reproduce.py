@@ -10,30 +10,32 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
-    TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
 
 from szoht import paper
 from szoht.cli import options
+from szoht.cli.verdicts import print_experiments, print_verdicts
 from szoht.paper.experiment import Job
-from szoht.paper.report import summary
 from szoht.paper.reproduce import ProgressCallback
 from szoht.paper.runner import JobResult
 
 __all__ = ["reproduce"]
 
-STYLES = {"holds": "green", "differs": "yellow", "fails": "bold red", "skipped": "dim"}
+CURVE_CHARACTERS = 26
+"""Of the name of a curve in the progress bar, which fits into 80 columns."""
 
 
 def reproduce(
     *,
     names: Annotated[
-        list[str], typer.Argument(help=f"{', '.join(paper.experiment_names())}, or all.")
-    ],
+        list[str] | None, typer.Argument(help=f"{', '.join(paper.experiment_names())}, or all.")
+    ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="List the experiments with their time and data, and end.")
+    ] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="Smaller settings that take minutes.")
     ] = False,
@@ -53,6 +55,11 @@ def reproduce(
     Repeat the command to continue an interrupted run.
     """
     console = Console()
+    if listed:
+        print_experiments(console, [paper.get_experiment(name) for name in _requested(names)])
+        return
+    if not names:
+        raise typer.BadParameter("name an experiment, or all; --list lists them.")
     with options.cli_errors():
         options.check_output("out", out / "report.html", make_folder=True)
         try:
@@ -71,49 +78,32 @@ def reproduce(
                 f"Stopped. Finished curves are kept in {out}; repeat the command to continue."
             )
             raise
-    console.print(_verdicts(report))
-    for result in report.experiment_results:
-        for error in result.errors:
-            console.print(f"{result.experiment.name}: {error}", markup=False)
-    console.print(summary(report.experiment_results))
+    print_verdicts(console, report.experiment_results)
     options.echo(f"wrote {report.path}")
 
 
+def _requested(names: Sequence[str] | None) -> list[str]:
+    return paper.experiment_names() if not names or "all" in names else list(names)
+
+
 def _tunable(names: Sequence[str]) -> list[str]:
-    requested = paper.experiment_names() if "all" in names else names
-    return [name for name in requested if paper.get_experiment(name).tuning_jobs is not None]
-
-
-def _verdicts(report: paper.Reproduction) -> Table:
-    table = Table(title="Claims")
-    for name in ("experiment", "claim", "target", "measured", "verdict"):
-        table.add_column(name)
-    for one in report.claim_results:
-        measured = one.reason if one.measured is None else one.measured.text
-        style = STYLES[one.verdict]
-        table.add_row(
-            one.claim.experiment,
-            one.claim.id,
-            one.claim.format_target(quick=one.quick),
-            measured,
-            f"[{style}]{one.verdict}[/]",
-        )
-    return table
+    return [
+        name for name in _requested(names) if paper.get_experiment(name).tuning_jobs is not None
+    ]
 
 
 @contextmanager
 def _progress_bar(console: Console) -> Iterator[ProgressCallback]:
     """Show a progress bar, and yield its callback.
 
-    The remaining time is estimated from the costs of the jobs and the speed so far.
+    The time left is estimated from the costs of the jobs and the speed so far.
     """
     bar = Progress(
-        TextColumn("{task.fields[curve]:<34}"),
-        BarColumn(),
-        TaskProgressColumn(),
+        TextColumn(f"{{task.fields[curve]:<{CURVE_CHARACTERS}}}"),
+        BarColumn(bar_width=10),
         TextColumn("{task.fields[count]}"),
         TimeElapsedColumn(),
-        TextColumn("remaining"),
+        TextColumn("left"),
         TimeRemainingColumn(),
         console=console,
     )
@@ -126,7 +116,7 @@ def _progress_bar(console: Console) -> Iterator[ProgressCallback]:
             bar.update(task, total=sum(job.cost for job in jobs), count=f"0/{len(jobs)}")
             return
         done += 1
-        curve = f"{finished.job.experiment} {finished.job.curve}"[:34]
+        curve = f"{finished.job.experiment} {finished.job.curve}"[:CURVE_CHARACTERS]
         bar.update(task, curve=curve, count=f"{done}/{len(jobs)}")
         if finished.cached:  # took no time, so it must not affect the estimated speed
             total = bar.tasks[0].total or 0.0

@@ -182,8 +182,8 @@ class Experiment:
     run: Callable[[Mapping[str, Any], int], Table]
     figures: Callable[[Results], Mapping[str, Plot]]
     measures: Mapping[str, Callable[..., Measurement]]
-    tables: Callable[[Results], "Sequence[HtmlTable]"] = lambda results: ()
-    stated_settings: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda settings: {}
+    tables: Callable[[Results], "Sequence[HtmlTable]"] = lambda _: ()
+    stated_settings: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {}
     data: str = ""
     why_unavailable: Callable[[], str] = lambda: ""
     tuning_jobs: Callable[[Scale], Sequence[Job]] | None = None

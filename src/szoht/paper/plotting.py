@@ -1,15 +1,16 @@
-"""Plots of the curves of an experiment."""
+"""Plots of the curves of an experiment, beside the paper's."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from szoht.paper.experiment import Results
-from szoht.reporting.figures import COLORS, plot_median_and_range
+from szoht.paper.experiment import Plot, Results
+from szoht.reporting.figures import COLORS, plot_median_and_range, subplots
+from szoht.types import Vector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_curves"]
+__all__ = ["paired_plot", "plot_curves"]
 
 
 def plot_curves(
@@ -28,3 +29,51 @@ def plot_curves(
                 label=label,
                 color=color,
             )
+
+
+def paired_plot(
+    draw: "Callable[[Axes], None]",
+    points: Mapping[str, Vector],
+    *,
+    labels: Mapping[str, str],
+    title: str,
+    caption: str,
+    **settings: Any,
+) -> Plot:
+    """Return one panel of the paper beside ours, on the same axes.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(axes)`` draws our curves, in the colors of `plot_curves`.
+    points : mapping
+        The paper's points by curve, as `digitized_curves` has them for this panel. Without any,
+        ours stands alone.
+    labels : mapping
+        The labels by curve, in the order of their colors.
+    title, caption : str
+        Of our panel; the paper's says that its points were read off.
+    settings
+        Of the axes, such as ``yscale`` and ``ylim``; both panels get the same.
+    """
+    figure, (ours,) = subplots(size=(4.8, 3.6))
+    draw(ours)
+    ours.set(title=title, **settings)
+    ours.legend(frameon=False, fontsize=8)
+    if not points:
+        return Plot(figure=figure, caption=caption)
+    other, (paper,) = subplots(size=(4.8, 3.6))
+    for (curve, label), color in zip(labels.items(), COLORS, strict=False):
+        if curve in points:
+            x, y = points[curve].T
+            paper.plot(x, y, "o-", color=color, markersize=4, linewidth=0.8, label=label)
+    paper.set(title=f"{title}: the paper, points read off", **settings)
+    paper.legend(frameon=False, fontsize=8)
+    for low, high, change in (
+        (ours.get_xlim, paper.get_xlim, "set_xlim"),
+        (ours.get_ylim, paper.get_ylim, "set_ylim"),
+    ):
+        ends = (min(low()[0], high()[0]), max(low()[1], high()[1]))
+        for axes in (ours, paper):
+            getattr(axes, change)(*ends)
+    return Plot(figure=figure, caption=caption, paper=other)

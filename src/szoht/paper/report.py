@@ -1,41 +1,24 @@
-"""The report: verdicts, figures and curves of the experiments, as one page and as files."""
+"""The report: thumbnails, failures, then figure by figure; one page, and files beside it."""
 
-import os
-import platform
-import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib import metadata
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from szoht import theory
 from szoht.core.csv_text import write_csv
-from szoht.core.version import __version__
-from szoht.paper.claims import ClaimResult, Verdict
-from szoht.paper.experiment import Curve, Experiment, Plot
+from szoht.paper.claim_tables import claim_tables, failure_table
+from szoht.paper.experiment import Curve, Plot
+from szoht.paper.experiment_result import ExperimentResult, summary
+from szoht.paper.gallery import make_gallery
+from szoht.paper.provenance import commit, machine
+from szoht.paper.settings_table import settings_table
+from szoht.reporting.cells import Link
 from szoht.reporting.figures import inline_svg, save_figure
-from szoht.reporting.page import Badge, HtmlFigure, HtmlTable, Link, Page, Section
+from szoht.reporting.page import Gallery, HtmlFigure, HtmlTable, Page, Section
+from szoht.reporting.text import format_seconds
 
-__all__ = ["ExperimentResult", "machine", "summary", "write_report"]
-
-BADGE_STYLES = {
-    Verdict.HOLDS: "good",
-    Verdict.DIFFERS: "warning",
-    Verdict.FAILS: "bad",
-    Verdict.SKIPPED: "plain",
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExperimentResult:
-    """An experiment with its curves, plots and checked claims."""
-
-    experiment: Experiment
-    curves: Sequence[Curve] = ()
-    plots: Mapping[str, Plot] = field(default_factory=dict)
-    claim_results: Sequence[ClaimResult] = ()
-    errors: Sequence[str] = ()
+__all__ = ["write_report"]
 
 
 def write_report(
@@ -45,25 +28,18 @@ def write_report(
     for result in experiment_results:
         _write_files(result, folder)
     kind = "Quick run: smaller settings, verdicts are indicative." if quick else "Full run."
-    subtitle = (
-        f"Zeroth-Order Hard-Thresholding: Gradient Error vs. Expansivity (NeurIPS 2022). {kind}"
-    )
-    sections = [
-        Section(
-            anchor="verdicts",
-            title="Verdicts",
-            text=[summary(experiment_results), _LEGEND],
-            content=[
-                _claims([j for o in experiment_results for j in o.claim_results], linked=True)
-            ],
-        ),
-        *(_section(result) for result in experiment_results),
-        Section(
-            anchor="run", title="This run", content=[_facts(experiment_results, seconds, quick)]
-        ),
-    ]
     page = Page(
-        title="The paper's experiments, claim by claim", subtitle=subtitle, sections=sections
+        title="The paper's experiments, claim by claim",
+        subtitle=(
+            f"Zeroth-Order Hard-Thresholding: Gradient Error vs. Expansivity (NeurIPS 2022). {kind}"
+        ),
+        sections=[
+            _overview(experiment_results),
+            *_failures(experiment_results),
+            *(_section(result) for result in experiment_results),
+            *_complexities(),
+        ],
+        footer=_footer(experiment_results, seconds),
     )
     path = folder / "report.html"
     path.write_text(page.html(), encoding="utf-8")
@@ -71,114 +47,118 @@ def write_report(
 
 
 _LEGEND = (
-    "A claim holds if the measured value meets the target within its tolerance. It differs if it "
-    "misses the target by an amount that a known deviation predicts. Otherwise it fails. Targets, "
-    "tolerances and reasons come from a file beside each experiment; values are computed from the "
-    "curves below."
+    "Green: all claims of the paper hold. Yellow: some differ for a reason that is known and that "
+    "predicts the value. Red: some fail. Grey: not run."
 )
 
 
-def summary(experiment_results: Sequence[ExperimentResult]) -> str:
-    """Return how many claims hold, differ, fail or were skipped."""
-    counts = Counter(
-        claim_results.verdict
-        for result in experiment_results
-        for claim_results in result.claim_results
+def _overview(experiment_results: Sequence[ExperimentResult]) -> Section:
+    claims = [one for result in experiment_results for one in result.claim_results]
+    return Section(
+        anchor="overview",
+        title="Overview",
+        text=[*summary(claims), _LEGEND],
+        content=[make_gallery(experiment_results)],
     )
-    verbs = {Verdict.HOLDS: "hold", Verdict.DIFFERS: "differ", Verdict.FAILS: "fail"}
-    parts = [f"{counts[kind]} {verbs.get(kind, kind)}" for kind in Verdict]
-    return f"{sum(counts.values())} claims: {', '.join(parts)}."
+
+
+def _failures(experiment_results: Sequence[ExperimentResult]) -> list[Section]:
+    table = failure_table([one for result in experiment_results for one in result.claim_results])
+    errors = [
+        f"{result.experiment.title}, not run: {error}"
+        for result in experiment_results
+        for error in result.errors
+    ]
+    if table is None and not errors:
+        return []
+    text = ["Neither the target nor a known deviation was met.", *errors] if table else errors
+    return [
+        Section(
+            anchor="failures",
+            title="What fails, and why" if table else "What was not run",
+            text=text,
+            content=[table] if table else [],
+        )
+    ]
 
 
 def _section(result: ExperimentResult) -> Section:
-    name = result.experiment.name
-    figures = [
-        HtmlFigure(svg=inline_svg(plot.figure, f"{name}-{key}", key), caption=plot.caption)
-        for key, plot in result.plots.items()
+    experiment = result.experiment
+    content: list[HtmlTable | HtmlFigure | Gallery] = [
+        _figure(f"{experiment.name}-{key}", key, plot) for key, plot in result.plots.items()
     ]
-    content: list[HtmlTable | HtmlFigure] = [*figures]
-    if result.claim_results:
-        content.append(_claims(result.claim_results))
+    content += [*result.tables, *claim_tables(result.claim_results)]
     if result.curves:
-        content.append(_curves(result))
-    errors = [f"Not run: {error}" for error in result.errors]
-    text = [f"{result.experiment.where}. {result.experiment.description}", *errors]
-    return Section(anchor=name, title=result.experiment.title, text=text, content=content)
-
-
-def _claims(claim_results: Sequence[ClaimResult], *, linked: bool = False) -> HtmlTable:
-    header = ["claim", "where", "target", "measured", "verdict", "reason"]
-    rows: list[list[object]] = []
-    for one in claim_results:
-        claim = one.claim
-        text = "" if one.measured is None else one.measured.text
-        word = f"{one.verdict} (quick)" if one.quick and one.measured else str(one.verdict)
-        badge = Badge(word, BADGE_STYLES[one.verdict])
-        statement: object = (
-            Link(claim.statement, f"#{claim.experiment}") if linked else (claim.statement)
+        content += [settings_table(result), _curves(result)]
+    text = [
+        f"{experiment.where}. {experiment.description}",
+        *summary(result.claim_results),
+        *(f"Not run: {error}" for error in result.errors),
+    ]
+    if result.curves:
+        text.append(
+            f"{len(result.curves)} curves took {format_seconds(result.cpu_seconds)} of processor "
+            "time."
         )
-        target = claim.format_target(quick=one.quick)
-        rows.append([statement, claim.where, target, text, badge, one.reason])
-    return HtmlTable(header=header, rows=rows, caption="Claims")
+    return Section(anchor=experiment.name, title=experiment.title, text=text, content=content)
+
+
+def _figure(name: str, description: str, plot: Plot) -> HtmlFigure:
+    beside = "" if plot.paper is None else inline_svg(plot.paper, f"{name}-paper", "the paper")
+    return HtmlFigure(
+        svg=inline_svg(plot.figure, name, description), caption=plot.caption, beside=beside
+    )
 
 
 def _curves(result: ExperimentResult) -> HtmlTable:
     rows = [
         [
-            Link(curve.job.curve, str(_csv_path(curve.job.experiment, curve))),
+            Link(curve.job.curve, _csv_path(curve.job.experiment, curve).as_posix()),
             curve.job.seed,
-            "; ".join(f"{name} {value}" for name, value in curve.job.settings.items()),
             round(curve.seconds, 2),
             " ".join(curve.warnings),
         ]
         for curve in result.curves
     ]
-    header = ["curve", "seed", "settings", "CPU seconds", "warnings"]
-    return HtmlTable(header=header, rows=rows, caption=f"{len(rows)} curves", collapsed=True)
+    header = ["curve", "seed", "CPU seconds", "warnings"]
+    caption = f"{len(rows)} curves as CSV"
+    return HtmlTable(header=header, rows=rows, caption=caption, collapsed=True)
 
 
-def _facts(
-    experiment_results: Sequence[ExperimentResult], seconds: float, quick: bool
-) -> HtmlTable:
-    seeds = sorted({curve.job.seed for result in experiment_results for curve in result.curves})
-    cpu = sum(curve.seconds for result in experiment_results for curve in result.curves)
-    facts = {
-        **machine(),
-        "scale": "quick" if quick else "full",
-        "seeds": ", ".join(map(str, seeds)),
-        "CPU seconds of the curves": f"{cpu:.0f}",
-        "wall time of this run, seconds": f"{seconds:.0f}",
-    }
-    return HtmlTable(header=["fact", "value"], rows=list(facts.items()))
+def _complexities() -> list[Section]:
+    """Return Table 1 of the paper, if the theory has it."""
+    table = getattr(theory, "complexity_table", None)
+    if table is None:
+        return []
+    rows = [asdict(row) if is_dataclass(row) else dict(row) for row in table()]
+    header = list(rows[0])
+    return [
+        Section(
+            anchor="complexities",
+            title="Table 1: complexities",
+            text=[
+                "The precision means different things in its rows: the methods cannot be ranked "
+                "by it. szoht.theory.complexity_table() returns it."
+            ],
+            content=[
+                HtmlTable(
+                    header=[name.replace("_", " ") for name in header],
+                    rows=[[row[name] for name in header] for row in rows],
+                )
+            ],
+        )
+    ]
 
 
-def machine() -> dict[str, str]:
-    """Return the versions and hardware of this run.
-
-    >>> list(machine())[:2]
-    ['szoht', 'Python']
-    """
-    versions = {
-        name: metadata.version(name)
-        for name in ("numpy", "scipy", "matplotlib")
-        if _is_installed(name)
-    }
-    return {
-        "szoht": __version__,
-        "Python": platform.python_version(),
-        **versions,
-        "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
-        "cores": str(os.cpu_count()),
-        "byte order": sys.byteorder,
-    }
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
+def _footer(experiment_results: Sequence[ExperimentResult], seconds: float) -> list[str]:
+    cpu = sum(result.cpu_seconds for result in experiment_results)
+    facts = "; ".join(f"{name} {value}" for name, value in machine().items())
+    return [
+        f"Commit {commit()}.",
+        f"{facts}.",
+        f"Processor time of the curves {format_seconds(cpu)}, wall time of this run "
+        f"{format_seconds(seconds)}; curves in the cache are not computed again.",
+    ]
 
 
 def _csv_path(experiment: str, curve: Curve) -> Path:

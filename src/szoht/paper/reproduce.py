@@ -15,9 +15,11 @@ from szoht.paper.cache import Cache
 from szoht.paper.claims import ClaimResult, Verdict, evaluate_claim, read_claims
 from szoht.paper.errors import NotRunError
 from szoht.paper.experiment import Curve, Experiment, Job, Results, Scale
+from szoht.paper.experiment_result import ExperimentResult
 from szoht.paper.registry import experiment_names, get_experiment
-from szoht.paper.report import ExperimentResult, write_report
+from szoht.paper.report import write_report
 from szoht.paper.runner import JobResult, run_jobs
+from szoht.paper.verdicts import VERDICTS_FILE, record_verdicts
 
 __all__ = ["ProgressCallback", "Reproduction", "reproduce", "tune"]
 
@@ -35,11 +37,7 @@ class Reproduction:
     @property
     def claim_results(self) -> list[ClaimResult]:
         """All claims with their verdicts."""
-        return [
-            claim_results
-            for outcome in self.experiment_results
-            for claim_results in outcome.claim_results
-        ]
+        return [one for result in self.experiment_results for one in result.claim_results]
 
 
 def reproduce(
@@ -62,8 +60,8 @@ def reproduce(
     seeds : int, optional
         Runs per curve, >= 1.
     out : path
-        Folder for ``report.html``, ``curves/``, ``figures/`` and ``cache/``. Curves in the cache
-        are not computed again.
+        Folder for ``report.html``, ``curves/``, ``figures/``, ``cache/``, and, of full runs,
+        ``verdicts.json``. Curves in the cache are not computed again.
     workers : int, optional
         Processes, >= 1; by default one per core.
     callback : callable, optional
@@ -89,6 +87,8 @@ def reproduce(
     ]
     spent = time.perf_counter() - start
     path = write_report(experiment_results, folder, quick=quick, seconds=spent)
+    if not quick:
+        record_verdicts(experiment_results, folder / VERDICTS_FILE)
     return Reproduction(path=path, experiment_results=experiment_results)
 
 
@@ -166,15 +166,17 @@ def _evaluate(
     curves.sort(key=lambda curve: (curve.job.curve, curve.job.seed))
     errors = [f"{one.job.curve}, seed {one.job.seed}: {one.error}" for one in finished if one.error]
     results = Results(curves)
-    plots = {}
+    plots, tables = {}, []
     try:
         plots = dict(experiment.figures(results))
+        tables = list(experiment.tables(results))
     except NotRunError as missing:
         errors.append(f"the figure: {missing}")
     return ExperimentResult(
         experiment=experiment,
         curves=curves,
         plots=plots,
+        tables=tables,
         claim_results=[evaluate_claim(claim, experiment, results, quick=quick) for claim in claims],
         errors=errors,
     )

@@ -1,10 +1,10 @@
 """The part of a run's page about a calibration: the fit, its errors, and what else explains it."""
 
 from szoht.errors import MissingExtraError
+from szoht.reporting.cells import Badge
 from szoht.reporting.figures import inline_svg
 from szoht.reporting.fit_figure import MARKED_RESIDUAL, fit_figure
 from szoht.reporting.fit_report import changes_with_intervals, path_rows, worst_residuals
-from szoht.reporting.cells import Badge
 from szoht.reporting.page import HtmlFigure, HtmlTable, Section
 from szoht.reporting.text import printable
 from szoht.run.least_squares_result import LeastSquaresResult

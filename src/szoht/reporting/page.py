@@ -200,7 +200,7 @@ figcaption { font-size: .9rem; max-width: 90ch; margin-top: .4rem; }
 .light { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .45em;
   background: currentcolor; }
 .bar { display: block; } .bar line { stroke: currentcolor; } .bar .axis { stroke: var(--line); }
-.bar circle, .bar .range { fill: var(--link); stroke: var(--link); } .bar .range { stroke-width: 2; }
+.bar circle, .bar .range { fill: var(--link); stroke: var(--link); stroke-width: 2; }
 .bar .target { stroke: var(--soft); stroke-width: 1.5; }
 footer { margin-top: 3rem; padding-top: .8rem; border-top: 1px solid var(--line);
   color: var(--soft); font-size: .88rem; overflow-wrap: anywhere; } footer p { max-width: none; }

@@ -8,9 +8,9 @@ import numpy as np
 
 from szoht.errors import MissingExtraError
 from szoht.reporting.bars import change_bars
+from szoht.reporting.cells import Badge
 from szoht.reporting.figures import inline_svg, subplots
 from szoht.reporting.fit_page import fit_sections
-from szoht.reporting.cells import Badge
 from szoht.reporting.page import HtmlFigure, HtmlTable, Page, Section
 from szoht.reporting.run_report import run_figure
 from szoht.reporting.text import format_count, printable

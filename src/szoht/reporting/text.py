@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-__all__ = ["format_count", "format_table", "printable"]
+__all__ = ["format_count", "format_seconds", "format_table", "printable"]
 
 
 def format_count(count: int, singular: str, plural: str = "") -> str:
@@ -12,6 +12,22 @@ def format_count(count: int, singular: str, plural: str = "") -> str:
     ('1 iteration', '0 queries')
     """
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a duration with two units at most.
+
+    >>> [format_seconds(s) for s in (0.2, 12.3, 90, 3600, 9000)]
+    ['under 1 s', '12 s', '1 min 30 s', '1 h', '2 h 30 min']
+    """
+    if seconds < 1:
+        return "under 1 s"
+    total = round(seconds)
+    for unit, name, next_unit, next_name in ((3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if total >= unit:
+            rest = total % unit // next_unit
+            return f"{total // unit} {name}" + (f" {rest} {next_name}" if rest else "")
+    return f"{total} s"
 
 
 def format_table(rows: Sequence[Sequence[str]]) -> str:

@@ -202,6 +202,7 @@ def _worst_gap(results: Results, method: str, tuning: str) -> Measurement:
 
 EXPERIMENT = Experiment(
     name="assets",
+    data="The OR-Library's portfolios, in this package.",
     title="Sparse asset management",
     where="Section 5.3, figures port3, port4 and port5",
     description=(

@@ -220,6 +220,7 @@ def _compared_with_sparse_rs(
 
 EXPERIMENT = Experiment(
     name="attack-table",
+    data="Weights of two networks, MNIST and CIFAR-10; an ImageNet network's package.",
     title="Few-pixel attacks: success rates, and a comparison with Sparse-RS",
     where="Section 5.2, the table of attacks; the comparison is not in the paper",
     description=(

@@ -109,6 +109,7 @@ def _final_ratio(results: Results, dataset: str) -> Measurement:
 
 EXPERIMENT = Experiment(
     name="attacks",
+    data="Weights of two networks, MNIST and CIFAR-10; an ImageNet network's package.",
     title="Few-pixel attacks: the margin against queries",
     where="Section 5.2, the figures of MNIST, CIFAR-10 and ImageNet",
     description=(

@@ -33,10 +33,10 @@ def _jobs(scale: Scale) -> Sequence[Job]:
             curve=f"q={q}",
             settings={**settings, "q": q},
             seed=seed,
-            cost=q * repeats / 4000,
+            cost=repeats * (2.3e-3 + 2e-4 * q),
         )
         for q in DIRECTIONS
-        for seed in scale.runs(quick=2, full=5)
+        for seed in scale.runs(quick=5, full=5)
     ]
 
 

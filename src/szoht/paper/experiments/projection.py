@@ -24,9 +24,9 @@ def _jobs(scale: Scale) -> Sequence[Job]:
             curve="estimates",
             settings={"gradient": list(GRADIENT), "counts": list(COUNTS[scale.quick])},
             seed=seed,
-            cost=0.1 if scale.quick else 0.5,
+            cost=0.02 if scale.quick else 0.4,
         )
-        for seed in scale.runs(quick=3, full=5)
+        for seed in scale.runs(quick=5, full=5)
     ]
 
 
