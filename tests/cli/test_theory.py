@@ -5,6 +5,7 @@ import typer
 from typer.testing import CliRunner
 
 from szoht.cli.theory import theory
+from szoht.theory import complexity_table, recommend
 
 app = typer.Typer()
 app.command()(theory)
@@ -72,6 +73,28 @@ def test_a_dimension_that_is_too_small_is_reported():
     assert result.output.count("d too small") == 4
 
 
+def test_it_prints_what_is_recommended():
+    result = run("--d", "5000", "--k-star", "5", "--budget", "1000000", "--smoothness", "2")
+    assert str(recommend(d=5000, k_star=5, budget=10**6, smoothness=2.0)) in result.output
+    assert "what would help" not in result.output
+
+
+def test_where_nothing_works_it_says_what_would_help():
+    result = run("--d", "100", "--k-star", "5", "--kappa", "10")
+    assert result.exit_code == 0
+    assert all(row[5] == "never" for row in rows(result.output) if len(row) == 7)
+    assert "Theorem 1 covers kappa = 10 from d = 8,091,007 on." in result.output
+    assert "At d = 100 it covers no kappa: even kappa = 1 needs d >= 727." in result.output
+    assert "often converges" in result.output
+    assert "TheoryWarning" not in result.output + result.stderr
+
+
+def test_the_table_of_complexities_needs_nothing_else():
+    result = run("--table")
+    assert result.exit_code == 0
+    assert result.output.strip() == str(complexity_table())
+
+
 def test_both_figures_are_drawn(tmp_path):
     plot, picture = tmp_path / "plot.svg", tmp_path / "picture.png"
     result = run("--d", "3000", "--k-star", "12", "--plot", str(plot), "--picture", str(picture))
@@ -89,6 +112,10 @@ def test_both_figures_are_drawn(tmp_path):
         (("--d", "500", "--k-star", "5", "--k", "250"), "`k` must satisfy 2 k + k_star <= d"),
         (("--d", "500", "--k-star", "5", "--kappa", "0.5"), "`kappa` must be"),
         (("--d", "500", "--k-star", "5", "--accuracy", "0"), "`accuracy` must be"),
+        (("--d", "500"), "`--d` and `--k-star` must be given"),
+        (("--d", "500", "--k-star", "5", "--budget", "1"), "`budget` must be an integer in [2"),
+        (("--d", "500", "--k-star", "5", "--smoothness", "0"), "`smoothness` must be"),
+        (("--d", "500", "--k-star", "200"), "`k_star` must be at most d / 3"),
         (("--d", "500", "--k-star", "5", "--plot", "plot.gif"), "must end in .png or .svg"),
         (
             ("--d", "500", "--k-star", "5", "--plot", "no/such/folder.png"),

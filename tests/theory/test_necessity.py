@@ -9,7 +9,9 @@ from szoht.theory import (
     Regularity,
     Setting,
     contraction,
+    largest_kappa,
     necessary_q,
+    smallest_d,
     smallest_q,
     smallest_q_for,
     sparsity_range,
@@ -165,3 +167,25 @@ def test_bad_input_is_refused(change, name):
 def test_no_room_for_any_k_is_refused():
     with pytest.raises(ParameterError, match=r"`k_star` must be at most d / 3"):
         smallest_q(d=10, k_star=4, kappa=1.0, support_size=10)
+
+
+@pytest.mark.parametrize(("k_star", "kappa"), [(1, 1.0), (5, 1.0), (3, 1.3), (2, 1.7)])
+def test_the_smallest_dimension_is_that_of_brute_force(k_star, kappa):
+    least = int(smallest_d(k_star=k_star, kappa=kappa))
+    for d, works in ((least, True), (least + 1, True), (least - 1, False), (least // 2, False)):
+        for support_size in (1, d):
+            case = {"d": d, "k_star": k_star, "kappa": kappa, "support_size": support_size}
+            assert (smallest_q(**case) is not None) is works
+
+
+@pytest.mark.parametrize(("d", "k_star"), [(727, 5), (5000, 5), (147, 1), (10_000, 3)])
+def test_below_the_largest_kappa_some_setting_contracts(d, k_star):
+    most = largest_kappa(d=d, k_star=k_star)
+    below, above = 1 + 0.999 * (most - 1), 1 + 1.001 * (most - 1)
+    assert smallest_q(d=d, k_star=k_star, kappa=below, support_size=d) is not None
+    assert smallest_q(d=d, k_star=k_star, kappa=above, support_size=d) is None
+
+
+def test_where_not_even_kappa_one_contracts():
+    assert largest_kappa(d=726, k_star=5) is None
+    assert smallest_d(k_star=5, kappa=1.0) == 727

@@ -1,6 +1,7 @@
 """``szoht theory``: evaluate the paper's statements for a setting, and plot its two figures."""
 
 import math
+import warnings
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -13,17 +14,21 @@ from rich.table import Table
 
 from szoht.cli import options
 from szoht.core.validation import check_integer, check_real
+from szoht.errors import ParameterError
 from szoht.reporting.figures import save_figure
 from szoht.reporting.theory_figures import contraction_figure, estimator_figure
 from szoht.theory import (
     Regularity,
     Setting,
+    TheoryWarning,
     Version,
+    complexity_table,
     contraction,
     eps_f,
     iterations_to,
     necessary_q,
     queries_to,
+    recommend,
     rho,
     smallest_q,
     step_size,
@@ -59,8 +64,8 @@ class _Target(TypedDict):
 
 def theory(
     *,
-    d: Annotated[int, typer.Option("--d", help="Dimension.")],
-    k_star: Annotated[int, typer.Option("--k-star", help="Sparsity of the target.")],
+    d: Annotated[int | None, typer.Option("--d", help="Dimension.")] = None,
+    k_star: Annotated[int | None, typer.Option("--k-star", help="Sparsity of the target.")] = None,
     kappa: Annotated[float, typer.Option("--kappa", help="Condition number, at least 1.")] = 1.0,
     k: Annotated[
         int | None,
@@ -78,6 +83,12 @@ def theory(
     distance: Annotated[
         float, typer.Option("--distance", help="Distance of the initial point.")
     ] = 10.0,
+    smoothness: Annotated[
+        float, typer.Option("--smoothness", help="L; steps are proportional to 1 / L.")
+    ] = 1.0,
+    budget: Annotated[
+        int | None, typer.Option("--budget", help="Function evaluations at hand.")
+    ] = None,
     version: Annotated[
         _Version, typer.Option("--version", help="Formulas as printed in the paper, or corrected.")
     ] = _Version.CORRECTED,
@@ -90,12 +101,23 @@ def theory(
         typer.Option("--picture", help="Plot the estimator and its projection to this file."),
     ] = None,
     k_max: Annotated[int, typer.Option("--k-max", help="Right end of the plot.")] = 1000,
+    table: Annotated[
+        bool, typer.Option("--table", help="Print the paper's table of complexities instead.")
+    ] = False,
 ) -> None:
-    """Print the directions, sparsity and queries that the theory requires, and plot it."""
+    """Print what the theory requires, the parameters that it recommends, and plot it."""
     console = Console()
-    size = d if support_size is None else support_size
+    if table:
+        options.echo(str(complexity_table()))
+        return
     chosen: Version = "paper" if version is _Version.PAPER else "corrected"
     with options.cli_errors():
+        if d is None or k_star is None:
+            raise ParameterError(
+                "`--d` and `--k-star` must be given, such as --d 5000 --k-star 5; only --table "
+                f"needs neither. Got d={d}, k_star={k_star}."
+            )
+        size = d if support_size is None else support_size
         check_integer("d", d, low=3, high=options.MAX_DIM)
         check_real("kappa", kappa, low=1.0, high=MAX_KAPPA)
         for option, path in (("plot", plot), ("picture", picture)):
@@ -108,7 +130,19 @@ def theory(
             d=d, k=sparsity, k_star=k_star, q=np.array(sorted(directions)), support_size=size
         )
         target = _Target(distance=distance, accuracy=accuracy, version=chosen)
-        console.print(_sweep(setting, Regularity.from_kappa(kappa), target))
+        console.print(_sweep(setting, Regularity.from_kappa(kappa, smoothness=smoothness), target))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TheoryWarning)  # the text below says it
+            found = recommend(
+                d=d,
+                k_star=k_star,
+                kappa=kappa,
+                smoothness=smoothness,
+                budget=budget,
+                support_size=support_size,
+                accuracy=accuracy,
+            )
+        options.echo(f"recommended: {found}")
         if plot is not None:
             figure = contraction_figure(
                 d=d,

@@ -1,5 +1,11 @@
 """The theory, callable: every bound, rate and condition of the paper, printed and corrected."""
 
+from szoht.theory.complexity import (
+    Complexity,
+    ComplexityTable,
+    complexity_table,
+    smooth_query_complexity,
+)
 from szoht.theory.convergence import (
     contraction,
     distance_bound,
@@ -42,7 +48,14 @@ from szoht.theory.moments import (
     second_moment,
     subspace_second_moment,
 )
-from szoht.theory.necessity import necessary_q, smallest_q, smallest_q_for, sparsity_range
+from szoht.theory.necessity import (
+    largest_kappa,
+    necessary_q,
+    smallest_d,
+    smallest_q,
+    smallest_q_for,
+    sparsity_range,
+)
 from szoht.theory.queries import (
     corollary_contraction,
     corollary_iterations,
@@ -55,6 +68,7 @@ from szoht.theory.queries import (
     unit_excess_q,
 )
 from szoht.theory.recommend import Condition, Parameters, Recommendation, recommend
+from szoht.theory.regularization import regularized, regularizing_weight, shift_bound
 from szoht.theory.sphere import (
     direction_covariance,
     estimate_sphere,
@@ -72,6 +86,8 @@ from szoht.theory.structures import (
 )
 
 __all__ = [
+    "Complexity",
+    "ComplexityTable",
     "Condition",
     "Constants",
     "Parameters",
@@ -82,6 +98,7 @@ __all__ = [
     "Version",
     "batched",
     "bias_bound",
+    "complexity_table",
     "contraction",
     "corollary_contraction",
     "corollary_iterations",
@@ -106,6 +123,7 @@ __all__ = [
     "hybrid_start",
     "hybrid_step_size",
     "iterations_to",
+    "largest_kappa",
     "necessary_q",
     "noise_factor",
     "one_direction",
@@ -118,12 +136,17 @@ __all__ = [
     "query_complexity",
     "radius_factor",
     "recommend",
+    "regularized",
+    "regularizing_weight",
     "relaxed_expansivity",
     "rho",
     "second_moment",
     "second_moment_bound",
+    "shift_bound",
+    "smallest_d",
     "smallest_q",
     "smallest_q_for",
+    "smooth_query_complexity",
     "sparsity_range",
     "sparsity_threshold",
     "sphere_integral",

@@ -10,7 +10,14 @@ from szoht.errors import ParameterError
 from szoht.theory.inputs import Count, Real, Version, check_counts, check_version, plain, real
 from szoht.types import Vector
 
-__all__ = ["necessary_q", "smallest_q", "smallest_q_for", "sparsity_range"]
+__all__ = [
+    "largest_kappa",
+    "necessary_q",
+    "smallest_d",
+    "smallest_q",
+    "smallest_q_for",
+    "sparsity_range",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +161,58 @@ def smallest_q(*, d: int, k_star: int, kappa: float, support_size: int) -> tuple
         return None
     best = int(np.argmin(needed))
     return math.floor(needed[best]) + 1, int(kept[best])
+
+
+def largest_kappa(*, d: int, k_star: int) -> float | None:
+    r"""Condition number below which some ``q`` and ``k`` have :math:`\gamma\rho < 1`.
+
+    .. math:: \kappa^2 = \tfrac1{18}\Big(1 + \sqrt{1 + 4k/k^*}\Big), \quad
+              k = \lfloor (d - k^*) / 2 \rfloor
+
+    Parameters
+    ----------
+    d, k_star
+        As in :func:`necessary_q`.
+
+    Returns
+    -------
+    float, or None
+        None when not even ``kappa = 1`` will do. The support size does not matter.
+
+    Examples
+    --------
+    >>> round(largest_kappa(d=5000, k_star=5), 3)
+    1.593
+    >>> largest_kappa(d=500, k_star=5) is None
+    True
+
+    Notes
+    -----
+    Ours: in :func:`smallest_q_for`, :math:`Y > C` at the largest ``k``.
+    """
+    problem = _RadiusProblem(d=d, k_star=k_star, kappa=1.0, support_size=1)
+    bound = math.sqrt((1 + math.sqrt(1 + 4 * problem.largest_k / k_star)) / 18)
+    return bound if bound > 1 else None
+
+
+def smallest_d(*, k_star: int, kappa: float) -> float:
+    r"""Dimension from which on some ``q`` and ``k`` have :math:`\gamma\rho < 1`.
+
+    .. math:: d = 2k + k^*, \quad k = \lfloor C(C-1)k^* \rfloor + 1, \quad C = 9\kappa^2
+
+    Parameters
+    ----------
+    k_star, kappa
+        As in :func:`necessary_q`.
+
+    Examples
+    --------
+    >>> smallest_d(k_star=5, kappa=1.0), smallest_d(k_star=5, kappa=10.0)
+    (727.0, 8091007.0)
+    """
+    k_star = check_integer("k_star", k_star, low=1)
+    limit = 9 * check_real("kappa", kappa, low=1.0) ** 2
+    return 2 * (float(np.floor(limit * (limit - 1) * k_star)) + 1) + k_star
 
 
 def sparsity_range(

@@ -8,6 +8,7 @@ import numpy as np
 
 from szoht.core.validation import check_integer, check_real
 from szoht.errors import warn
+from szoht.theory.advice import advise_on_budget, advise_on_conditions
 from szoht.theory.convergence import contraction, error_floor, sparsity_threshold, step_size
 from szoht.theory.inputs import Regularity, Setting, TheoryWarning, real
 from szoht.theory.moments import direction_factors
@@ -48,18 +49,23 @@ class Condition:
 class Recommendation:
     """Parameters, the regime they belong to, and the conditions of that regime.
 
-    ``regime`` is "theorem" when Theorem 1 covers the parameters and "practical" otherwise.
+    ``regime`` is "theorem" when Theorem 1 covers the parameters and "practical" otherwise;
+    ``advice`` says then what would help.
     """
 
     parameters: Parameters
     regime: Literal["theorem", "practical"]
     reason: str
     conditions: tuple[Condition, ...]
+    advice: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         listed = ", ".join(f"{name}={_show(value)}" for name, value in self.parameters.items())
         lines = [f"szoht({listed})", f"regime: {self.regime}; {self.reason}"]
-        return "\n".join([*lines, *(f"  {condition}" for condition in self.conditions)])
+        lines += [f"  {condition}" for condition in self.conditions]
+        if self.advice:
+            lines += ["what would help:", *(f"  {sentence}" for sentence in self.advice)]
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,11 +154,12 @@ def recommend(
     chosen = _cheapest(request)
     if chosen is None:
         reason = f"no k <= (d - k_star) / 2 contracts in Theorem 1 at kappa={kappa:g}"
-        return _practical(request, reason)
+        advice = advise_on_conditions(d=d, k_star=k_star, regularity=request.regularity)
+        return _practical(request, reason, advice)
     setting, halving = chosen
     if request.budget is not None and halving > request.budget:
         reason = f"Theorem 1 needs {halving:.3g} queries to halve its bound, the budget is {budget}"
-        return _practical(request, reason)
+        return _practical(request, reason, advise_on_budget(halving=halving))
     return _theorem(request, setting, halving)
 
 
@@ -189,7 +196,7 @@ def _theorem(request: _Request, setting: Setting, halving: float) -> Recommendat
     )
 
 
-def _practical(request: _Request, reason: str) -> Recommendation:
+def _practical(request: _Request, reason: str, advice: tuple[str, ...]) -> Recommendation:
     d, k = request.d, request.k_star
     size = min(3 * k, d)
     q = math.ceil(4 * k * math.log(max(d, 2)))
@@ -206,7 +213,11 @@ def _practical(request: _Request, reason: str) -> Recommendation:
         conditions = (_buffer(request, k),)
     warn(f"{reason}: using the practical setting.", TheoryWarning)
     return Recommendation(
-        parameters=parameters, regime="practical", reason=reason, conditions=conditions
+        parameters=parameters,
+        regime="practical",
+        reason=reason,
+        conditions=conditions,
+        advice=advice,
     )
 
 
