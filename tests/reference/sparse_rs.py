@@ -51,6 +51,8 @@ def sparse_rs(f, groups, low, high, k, *, share, horizon, queries, generator):
             for i in groups[chosen[place]]:
                 candidate[i] = 0.0
         colour(generator, candidate, groups, list(entering), low=low, high=high)
+        while len(entering) == 1 and all(candidate[i] == x[i] for i in groups[entering[0]]):
+            colour(generator, candidate, groups, list(entering), low=low, high=high)
         asked.append(candidate.copy())
         value = f(candidate)
         if value < best:

@@ -79,6 +79,11 @@ class BoxVertices:
         high = generator.integers(2, size=coordinates.size).astype(bool)
         return np.where(high, self.high[coordinates], self.low[coordinates])
 
+    def can_change(self, x: Vector, coordinates: Indices) -> bool:
+        """Return whether some vertex of the coordinates differs from their values in ``x``."""
+        now = x[coordinates]
+        return bool((now != self.low[coordinates]).any() or (now != self.high[coordinates]).any())
+
     def swapped(self, x: Vector, outgoing: Indices, incoming: Indices, vertex: Vector) -> Vector:
         """Return ``x`` with the groups ``outgoing`` at zero and ``incoming`` at ``vertex``."""
         moved = x.copy()

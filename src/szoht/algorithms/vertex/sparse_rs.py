@@ -68,8 +68,9 @@ class SparseRS(GeneratorAlgorithm):
         vertices = BoxVertices.of(self.operator, context.x.size)
         generator = context.key().generator(Purpose.DIRECTIONS)
         chosen = generator.choice(vertices.n_groups, self.operator.k, replace=False)
-        nothing = np.zeros(context.x.size)
-        x = self._swap(generator, vertices, nothing, chosen[:0], chosen)
+        x = np.zeros(context.x.size)
+        there = vertices.coordinates(chosen)
+        x[there] = vertices.random(generator, there)
         best = math.inf
         candidate, groups = x, chosen
         iteration = 0
@@ -85,22 +86,30 @@ class SparseRS(GeneratorAlgorithm):
             fraction = self.share * swap_fraction(iteration, self.horizon)
             size = max(int(fraction * self.operator.k), 1)
             positions, incoming = random_swap(generator, chosen, vertices.n_groups, size)
-            candidate = self._swap(generator, vertices, x, chosen[positions], incoming)
+            candidate = _swapped(generator, vertices, x, chosen[positions], incoming)
             groups = chosen.copy()
             groups[positions] = incoming
 
-    @staticmethod
-    def _swap(
-        generator: np.random.Generator,
-        vertices: BoxVertices,
-        x: Vector,
-        outgoing: Indices,
-        incoming: Indices,
-    ) -> Vector:
-        vertex = np.zeros_like(x)
-        there = vertices.coordinates(incoming)
+
+def _swapped(
+    generator: np.random.Generator,
+    vertices: BoxVertices,
+    x: Vector,
+    outgoing: Indices,
+    incoming: Indices,
+) -> Vector:
+    """Return ``x`` with the groups ``outgoing`` at zero and ``incoming`` at random vertices.
+
+    A single group gets a vertex other than its value in ``x``. Else half of the swaps of one pixel
+    of a black background would only take another pixel away.
+    """
+    there = vertices.coordinates(incoming)
+    vertex = np.zeros_like(x)
+    vertex[there] = vertices.random(generator, there)
+    must_change = incoming.size == 1 and vertices.can_change(x, there)
+    while must_change and np.array_equal(vertex[there], x[there]):
         vertex[there] = vertices.random(generator, there)
-        return vertices.swapped(x, outgoing, incoming, vertex)
+    return vertices.swapped(x, outgoing, incoming, vertex)
 
 
 def sparse_rs(
@@ -108,13 +117,15 @@ def sparse_rs(
     k: int | None = None,
     constraint: Operator | None = None,
     share: float = 0.3,
-    horizon: int = REFERENCE_ITERATIONS,
+    horizon: int | None = None,
+    max_queries: int | None = None,
 ) -> SparseRS:
     """Search at random among points whose k non-zero groups are at bounds of a box.
 
     Start with k random groups at random vertices. Each iteration puts
     ``max(floor(share p_t k), 1)`` of them back to zero and as many others to random vertices, and
-    keeps the change if f decreases; p_t falls from 1/2 to 1/20 over ``horizon`` iterations.
+    keeps the change if f decreases; p_t falls from 1/2 to 1/20 over ``horizon`` iterations. If one
+    group is swapped, its vertex is drawn among those that differ from its value.
 
     Parameters
     ----------
@@ -125,7 +136,9 @@ def sparse_rs(
     share : float
         In (0, 1]; 0.3 for untargeted and 0.1 for targeted attacks in the reference.
     horizon : int
-        Iterations over which the share falls, >= 1; the reference's budget.
+        Iterations over which the share falls, >= 1; by default the budget, as in the reference.
+    max_queries : int, optional
+        The budget, if it is known: `minimize` fills it in. Without one ``horizon`` is 10,000.
 
     Examples
     --------
@@ -153,5 +166,7 @@ def sparse_rs(
     """
     operator = check_box(pick_operator(k, constraint), "sparse_rs")
     check_real("share", share, low=0.0, high=1.0, open_low=True)
+    if horizon is None:
+        horizon = max(1, max_queries) if max_queries is not None else REFERENCE_ITERATIONS
     check_integer("horizon", horizon, low=1)
     return SparseRS(operator=operator, share=share, horizon=horizon)

@@ -9,10 +9,13 @@ from szoht.core.validation import check_choice, check_integer, check_real
 from szoht.errors import ParameterError
 from szoht.types import Vector
 
-__all__ = ["Margin", "ScoreScale"]
+__all__ = ["Loss", "Margin", "ScoreScale"]
 
 ScoreScale: TypeAlias = Literal["logits", "log_probs", "probs"]
 """The scale of scores: unnormalized, log-probabilities, or probabilities."""
+
+Loss: TypeAlias = Literal["margin", "cross_entropy"]
+"""What an attack minimizes: `Margin.of` or `Margin.cross_entropy`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +95,18 @@ class Margin:
         unclipped: Vector = own - others if self.target is None else others - own
         return unclipped
 
+    def cross_entropy(self, scores: Vector) -> Vector:
+        """Return log p_y, with a target -log p_t: what an attack lowers instead of the margin.
+
+        >>> Margin(label=1, target=0).cross_entropy(np.log([[0.25, 0.5, 0.25]])) / np.log(2)
+        array([2.])
+        """
+        logs = _log(scores) if self.scores == "probs" else scores
+        top = logs.max(axis=1, keepdims=True)
+        logs = logs - top - np.log(np.exp(logs - top).sum(axis=1, keepdims=True))
+        entropy: Vector = logs[:, self.label] if self.target is None else -logs[:, self.target]
+        return entropy
+
     def is_misclassified(self, scores: Vector) -> Vector:
         """Return for each row whether it is misclassified with the required confidence.
 
@@ -111,7 +126,11 @@ class Margin:
             probabilities: Vector = shifted / shifted.sum(axis=1, keepdims=True)
             return probabilities
         if to != "probs" and self.scores == "probs":
-            # avoid the logarithm of zero
-            logs: Vector = np.log(np.maximum(scores, np.finfo(np.float64).tiny))
-            return logs
+            return _log(scores)
         return scores
+
+
+def _log(probabilities: Vector) -> Vector:
+    """Return logarithms, that of zero being finite."""
+    logs: Vector = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
+    return logs
