@@ -36,7 +36,10 @@ def test_every_name_is_where_it_was(now):
 
 
 CHANGED_DEFAULTS = {
-    name: {"on_error": ["KEYWORD_ONLY", "None"]} for name in ("szoht.minimize", "szoht.AskTell")
+    **{
+        name: {"on_error": ["KEYWORD_ONLY", "None"]} for name in ("szoht.minimize", "szoht.AskTell")
+    },
+    "szoht.algorithms.sparse_rs": {"horizon": ["KEYWORD_ONLY", "None"]},
 }
 """Defaults that differ from 0.1 on purpose: the changelog says how and why."""
 

@@ -1,7 +1,6 @@
 """Claims: the rules by which they are checked, and what they are computed from."""
 
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,7 +22,6 @@ from szoht.paper import (
     portfolio_runs,
     read_claims,
 )
-from szoht.paper.attack_runs import attack_measures
 from szoht.paper.claims import KnownDeviation, Whose, count_verdicts, parse_claims
 from szoht.paper.experiment_result import summary
 from szoht.paper.methods import PAPER_METHODS
@@ -282,127 +280,6 @@ def test_a_known_reason_explains_no_lower_values_either():
         verdict("equal", 9.0, known_deviation=KnownDeviation(reason="r", value=3.0)).verdict
         == "fails"
     )
-
-
-ATTACKS = {
-    # two blocks of images; the second image resists, so its row counts for the rate only
-    "mnist szoht": [
-        {"success": [1, 0], "l0": [2, 90], "l2": [1, 50], "iterations": [10, 99]},
-        {"success": [1], "l0": [4], "l2": [3], "iterations": [30]},
-    ],
-    "mnist rspgf": [{"success": [1, 1], "l0": [99, 99], "l2": [2.5] * 2, "iterations": [15] * 2}],
-    "mnist zoro": [{"success": [0], "l0": [100], "l2": [0.1], "iterations": [1]}],
-    "mnist zscg": [{"success": [1], "l0": [100], "l2": [9], "iterations": [90]}],
-}
-
-
-def test_the_table_of_attacks_has_means_over_successes():
-    assert measured("attack-table", "l0", ATTACKS, dataset="mnist").value == 3.0
-    best = {
-        column: measured("attack-table", "best", ATTACKS, dataset="mnist", column=column).value
-        for column in ("success", "l0", "l2", "iterations")
-    }
-    assert best == {"success": False, "l0": True, "l2": True, "iterations": False}
-    swapped = {**ATTACKS, "mnist rspgf": ATTACKS["mnist szoht"]}
-    swapped["mnist szoht"] = ATTACKS["mnist rspgf"]
-    assert measured("attack-table", "best", swapped, dataset="mnist", column="success").value
-
-
-def test_attacks_that_all_failed_are_not_compared():
-    nothing = [{"success": [0], "l0": [7], "l2": [1], "iterations": [1]}]
-    curves = {f"mnist {method}": nothing for method in ("szoht", "rspgf", "zoro", "zscg")}
-    assert measured("attack-table", "l0", curves, dataset="mnist").value == 7
-    for column in ("success", "l2", "iterations"):
-        with pytest.raises(NotRunError, match="no method succeeded"):
-            measured("attack-table", "best", curves, dataset="mnist", column=column)
-
-
-def test_searches_are_compared_by_rate_and_by_median_queries():
-    """A search that gave up after one query did not succeed in one query."""
-    case = {"dataset": "mnist", "unit": "coordinates", "k": 20}
-    curves = {
-        "mnist corner_search 20 coordinates": [
-            {"success": [1, 1, 1, 1, 0], "queries": [10, 20, 30, 40, 1]}
-        ],
-        "mnist sparse_rs 20 coordinates": [
-            {"success": [1, 1, 1, 0, 0], "queries": [40, 50, 120, 1, 1]}
-        ],
-    }
-    rates = measured("attack-table", "compared_with_sparse_rs", curves, column="success", **case)
-    assert rates.value == pytest.approx(20.0)
-    medians = measured("attack-table", "compared_with_sparse_rs", curves, column="queries", **case)
-    assert medians.value == pytest.approx(30 / 120)
-    curves["mnist corner_search 20 coordinates"][0]["success"] = [1, 1, 0, 0, 0]
-    with pytest.raises(NotRunError, match="half of the images"):
-        measured("attack-table", "compared_with_sparse_rs", curves, column="queries", **case)
-
-
-def test_a_row_of_the_table_measures_the_change_before_clipping():
-    result = SimpleNamespace(
-        success=True,
-        queries=7,
-        nfev=8,
-        nit=3,
-        change=np.array([0.0, 3.0, 0.0, -4.0]),
-        difference=np.array([0.0, 0.002, 0.0, -1.0]),
-        l2=1.0,
-    )
-    assert attack_measures(result) == {
-        "success": 1.0,
-        "queries": 7.0,
-        "iterations": 3.0,
-        "l0": 50.0,
-        "l0_visible": 25.0,
-        "l2": 5.0,
-        "l2_shown": 1.0,
-    }
-
-
-def test_every_image_of_the_table_has_a_seed_of_its_own(monkeypatch):
-    experiment = get_experiment("attack-table")
-    module = sys.modules[experiment.run.__module__]
-    seen = []
-
-    def attack_image(dataset, method, image, *, seed, **settings):
-        seen.append((image, seed))
-
-    monkeypatch.setattr(module, "attack_image", attack_image)
-    monkeypatch.setattr(module, "attack_measures", lambda result: {"success": 1.0})
-    for job in experiment.jobs(Scale(quick=True)):
-        if job.curve == "mnist szoht":
-            experiment.run(job.settings, job.seed)
-    assert [image for image, _ in seen] == list(range(20))
-    assert len({seed for _, seed in seen}) == 20
-
-
-def test_margins_are_compared_relative_to_their_start():
-    curves = {
-        "mnist szoht": [{"queries": [0, 1, 2], "f": [10, 4, 1]}],
-        "mnist rspgf": [{"queries": [0, 1, 2], "f": [1, 0.9, 0.8]}],
-        "mnist zoro": [{"queries": [0, 1, 2], "f": [1, 1, 1]}],
-        "mnist zscg": [{"queries": [0, 1, 2], "f": [1, 0.7, 0.7]}],
-    }
-    assert measured("attacks", "fastest", curves, dataset="mnist").value
-    assert measured("attacks", "final_ratio", curves, dataset="mnist").value == pytest.approx(0.1)
-    curves["mnist szoht"][0]["f"] = [10, 9, 8]
-    assert not measured("attacks", "fastest", curves, dataset="mnist").value
-
-
-@pytest.mark.parametrize("success", [True, False])
-def test_a_margin_holds_until_the_next_iterate_and_is_zero_after_success(monkeypatch, success):
-    history = {"queries": [1, 101, 202], "value": [5.0, 4.0, 3.0]}
-    result = SimpleNamespace(success=success, queries=150, nfev=200, nit=3, history=history)
-    experiment = get_experiment("attacks")
-    monkeypatch.setattr(
-        sys.modules[experiment.run.__module__], "attack_image", lambda *_, **__: result
-    )
-    settings = {"dataset": "mnist", "method": "szoht", "image": 0, "budget": 200}
-    table = experiment.run(settings, 0)
-    assert np.array_equal(table["queries"], np.arange(201))
-    assert set(table["f"][:101]) == {5.0}
-    assert set(table["f"][101:150]) == {4.0}
-    assert set(table["f"][150:]) == {0.0 if success else 4.0}
-    assert set(table["to_success"]) == {150.0 if success else 400.0}
 
 
 def assets(*, f=None, **columns):

@@ -40,6 +40,10 @@ def reproduce(
         bool, typer.Option("--quick", help="Smaller settings that take minutes.")
     ] = False,
     seeds: Annotated[int | None, typer.Option("--seeds", help="Runs per curve.")] = None,
+    datasets: Annotated[
+        list[str] | None,
+        typer.Option("--dataset", help="Of the attacks: mnist, cifar10 or imagenet; repeatable."),
+    ] = None,
     out: Annotated[Path, typer.Option("--out", help="Folder for the report.")] = Path(
         "out/reproduce"
     ),
@@ -66,12 +70,23 @@ def reproduce(
             for name in _tunable(names) if tune else ():
                 with _progress_bar(console) as callback:
                     found = paper.tune(
-                        name, quick=quick, out=out, workers=workers, callback=callback
+                        name,
+                        quick=quick,
+                        datasets=datasets or (),
+                        out=out,
+                        workers=workers,
+                        callback=callback,
                     )
                 options.echo(f"wrote {found}")
             with _progress_bar(console) as callback:
                 report = paper.reproduce(
-                    names, quick=quick, seeds=seeds, out=out, workers=workers, callback=callback
+                    names,
+                    quick=quick,
+                    seeds=seeds,
+                    datasets=datasets or (),
+                    out=out,
+                    workers=workers,
+                    callback=callback,
                 )
         except KeyboardInterrupt:
             options.echo(

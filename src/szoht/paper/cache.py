@@ -36,9 +36,10 @@ class Cache:
 
     def stem(self, job: Job, run: Callable[..., Table]) -> Path:
         """Return the path of a job's files, without suffix."""
-        key = [job.experiment, job.curve, dict(job.settings), job.seed, code_hash(run)]
+        owner = job.shared or job.experiment
+        key = [owner, job.curve, dict(job.settings), job.seed, code_hash(run)]
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
-        return self.folder / job.experiment / digest[:24]
+        return self.folder / owner / digest[:24]
 
     def load(self, job: Job, run: Callable[..., Table]) -> Curve | None:
         """Return the cached curve, or None if there is no readable one."""

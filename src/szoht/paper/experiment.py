@@ -41,11 +41,14 @@ class Scale:
         Runs per curve; the default depends on the experiment.
     options : mapping
         Settings by experiment that replace the defaults, such as those found by `tune`.
+    datasets : tuple of str
+        Data sets, for experiments with several; all if empty.
     """
 
     quick: bool = False
     seeds: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    datasets: tuple[str, ...] = ()
 
     def runs(self, *, quick: int, full: int) -> range:
         """Return the seeds of a curve: as many as requested, or the experiment's default."""
@@ -57,7 +60,8 @@ class Job:
     """One curve for one seed: exactly what determines its numbers.
 
     ``settings`` are plain JSON values. ``cost`` is a rough estimate of CPU seconds, used to order
-    the jobs and to estimate the remaining time.
+    the jobs and to estimate the remaining time. ``shared`` names the experiment under which the
+    curve is cached, if several show it and have one ``run`` function; by default its own.
     """
 
     experiment: str
@@ -65,6 +69,7 @@ class Job:
     settings: Mapping[str, Any]
     seed: int
     cost: float = 1.0
+    shared: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,6 +45,7 @@ def reproduce(
     *,
     quick: bool = False,
     seeds: int | None = None,
+    datasets: Sequence[str] = (),
     out: str | Path = "out/reproduce",
     workers: int | None = None,
     callback: ProgressCallback | None = None,
@@ -58,7 +59,9 @@ def reproduce(
     quick : bool
         Smaller settings that take minutes; verdicts are then only indicative.
     seeds : int, optional
-        Runs per curve, >= 1.
+        Runs per curve, >= 1; of the attacks, images.
+    datasets : sequence of str
+        Data sets of the attacks, such as "mnist"; all by default.
     out : path
         Folder for ``report.html``, ``curves/``, ``figures/``, ``cache/``, and, of full runs,
         ``verdicts.json``. Curves in the cache are not computed again.
@@ -75,7 +78,12 @@ def reproduce(
     start = time.perf_counter()
     folder = Path(out)
     experiments = _experiments(which)
-    scale = Scale(quick=quick, seeds=_optional("seeds", seeds), options=tuned_settings(folder))
+    scale = Scale(
+        quick=quick,
+        seeds=_optional("seeds", seeds),
+        options=tuned_settings(folder),
+        datasets=tuple(datasets),
+    )
     finished = _run(
         {one.name: (one, one.jobs(scale)) for one in experiments if not one.why_unavailable()},
         folder,
@@ -96,6 +104,7 @@ def tune(
     name: str,
     *,
     quick: bool = False,
+    datasets: Sequence[str] = (),
     out: str | Path = "out/reproduce",
     workers: int | None = None,
     callback: ProgressCallback | None = None,
@@ -107,7 +116,7 @@ def tune(
     if reason := experiment.why_unavailable():
         raise ParameterError(f"`name` must be an experiment that can be run here: {reason}")
     folder = Path(out)
-    jobs = experiment.tuning_jobs(Scale(quick=quick))
+    jobs = experiment.tuning_jobs(Scale(quick=quick, datasets=tuple(datasets)))
     finished = _run({name: (experiment, jobs)}, folder, workers, callback)[name]
     for one in finished:
         if one.error:

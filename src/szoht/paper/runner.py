@@ -138,6 +138,8 @@ def _run_job(job: Job, stem: Path) -> str:
     The message is short enough to be written to a pipe atomically: if a worker were terminated in
     the middle of a longer one, the reader would wait for the rest forever.
     """
+    if job.shared and stem.with_suffix(".json").exists():
+        return ""  # another experiment has computed it meanwhile
     start = time.process_time()
     try:
         with warnings.catch_warnings(record=True) as caught:

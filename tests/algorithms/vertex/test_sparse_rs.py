@@ -10,9 +10,14 @@ from szoht.algorithms.vertex.sparse_rs import random_swap, swap_fraction
 from szoht.core.random import Key, Purpose
 
 
+@pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("size", [1, 3])
-def test_sparse_rs_equals_its_description(size):
-    """With values that are often equal: a point that is no better is not kept."""
+def test_sparse_rs_equals_its_description(size, dark):
+    """With values that are often equal: a point that is no better is not kept.
+
+    On a dark image zero is a vertex, and a swap of one unit must not leave it there.
+    """
+    low = np.zeros(12) if dark else LOW
     k, horizon = 4 if size == 1 else 2, 80
     asked = []
 
@@ -24,9 +29,9 @@ def test_sparse_rs_equals_its_description(size):
         return rounded(x)
 
     operator = (
-        SparseBox(k, low=LOW, high=HIGH)
+        SparseBox(k, low=low, high=HIGH)
         if size == 1
-        else GroupSparse(k=k, size=size, low=LOW, high=HIGH)
+        else GroupSparse(k=k, size=size, low=low, high=HIGH)
     )
     result = minimize(
         fun,
@@ -40,7 +45,7 @@ def test_sparse_rs_equals_its_description(size):
     groups = np.arange(12).reshape(-1, size).tolist()
     generator = Key(seed=7, iteration=1).generator(Purpose.DIRECTIONS)
     limits = {"share": 0.8, "horizon": horizon, "queries": horizon}
-    points, best = sparse_rs(rounded, groups, LOW, HIGH, k, generator=generator, **limits)
+    points, best = sparse_rs(rounded, groups, low, HIGH, k, generator=generator, **limits)
     assert np.array_equal(asked, points)
     assert np.array_equal(result.history["best"], best)
     assert result.nfev == horizon
@@ -68,3 +73,24 @@ def test_exchanges_are_uniform_and_without_repetition():
     places, into = random_swap(generator, np.array([4, 0, 1, 3]), 5, 3)
     assert len(places) == 1
     assert into.tolist() == [2]  # only one is
+
+
+def test_a_swap_of_one_unit_changes_it_where_it_can():
+    """Pixel 3 cannot change at all, and may be drawn all the same."""
+    high = np.ones(6)
+    high[3] = 0.0
+    asked = []
+    minimize(
+        lambda x: asked.append(x.copy()) or float(len(asked) == 1),
+        np.zeros(6),
+        constraint=SparseBox(2, low=0.0, high=high),
+        method="sparse_rs",
+        max_queries=200,
+        rng=0,
+    )
+    incumbent = asked[1]  # the only one that was better than those before
+    for x in asked[2:]:
+        came = np.flatnonzero((x != 0) & (incumbent == 0))
+        assert came.size == 1 or np.count_nonzero(incumbent[x != 0]) == np.count_nonzero(x)
+    lost = [x for x in asked[2:] if not ((x != 0) & (incumbent == 0)).any()]
+    assert 0 < len(lost) < 100  # those for which pixel 3 was drawn: about a quarter

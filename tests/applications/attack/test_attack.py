@@ -13,7 +13,7 @@ from applications.attack import classifiers
 from interrupts import carried
 from outcomes import always, most_seeds
 from szoht import algorithms
-from szoht.applications.attack import AttackResults, AttackStatus
+from szoht.applications.attack import AttackResults, AttackStatus, Margin
 from szoht.applications.attack.layout import as_layout
 from szoht.errors import AnswerShapeError, EvaluationError, ParameterError, ParameterTypeError
 
@@ -504,3 +504,31 @@ def test_attacks_are_imported_on_first_use_and_torch_never():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
     )
     assert "has no attribute 'nonsense'" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "loss"),
+    [
+        ({"method": "sparse_rs"}, "margin"),
+        ({"method": "sparse_rs", "target": 1}, "cross_entropy"),
+        ({"method": "sparse_rs", "target": 1, "loss": "margin"}, "margin"),
+        ({"method": "corner_search", "target": 1}, "margin"),
+        ({"method": "corner_search", "loss": "cross_entropy"}, "cross_entropy"),
+    ],
+)
+def test_targeted_sparse_rs_minimizes_the_cross_entropy(settings, loss):
+    """As its authors do; the success and the margin of the result are the same in both."""
+    result = attacked(label=LABEL, max_queries=20, k=2, **settings)
+    scores = classifiers.logits(result.adversarial[np.newaxis])
+    margin = Margin(label=LABEL, target=settings.get("target"))
+    expected = margin.of(scores) if loss == "margin" else margin.cross_entropy(scores)
+    assert min(result.history["best"]) == pytest.approx(expected[0])
+    assert result.margin == pytest.approx(margin.of(scores)[0])
+
+
+def test_the_schedule_of_sparse_rs_is_scaled_to_the_budget():
+    same = attacked(method="sparse_rs", k=8, max_queries=60, options={"horizon": 60}, rng=2)
+    scaled = attacked(method="sparse_rs", k=8, max_queries=60, rng=2)
+    assert np.array_equal(same.adversarial, scaled.adversarial)
+    algorithm = algorithms.sparse_rs(constraint=szoht.SparseBox(2, low=0.0, high=1.0))
+    assert algorithm.horizon == 10_000

@@ -85,3 +85,17 @@ def test_success_needs_the_confidence_and_a_wrong_answer():
 def test_margins_that_make_no_sense(settings, expected):
     with pytest.raises((ParameterError, ParameterTypeError), match=expected):
         Margin(**settings)
+
+
+@pytest.mark.parametrize("scale", ["logits", "log_probs", "probs"])
+def test_cross_entropy_is_the_logarithm_of_a_probability(scale):
+    scores = np.array([[1.0, 3.0, 2.0], [500.0, 0.0, -500.0]])
+    probabilities = np.exp(scores - scores.max(axis=1, keepdims=True))
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    given = {"logits": scores, "probs": probabilities}
+    given["log_probs"] = np.log(np.maximum(probabilities, 1e-300))
+    targeted = Margin(label=0, target=1, scores=scale).cross_entropy(given[scale])
+    assert targeted[0] == pytest.approx(-np.log(probabilities[0, 1]))
+    assert np.isfinite(targeted).all()
+    untargeted = Margin(label=0, scores=scale).cross_entropy(given[scale])
+    assert untargeted == pytest.approx(np.log(probabilities[:, 0]))
