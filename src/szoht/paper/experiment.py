@@ -164,7 +164,7 @@ class Experiment:
     figures : callable
         ``figures(results)`` plots the curves; it computes none. The first is the thumbnail.
     tables : callable
-        ``tables(results)`` returns tables for the report; `szoht.reporting.cells.Interval` is a
+        ``tables(results)`` returns tables for the report; `szoht.reporting.cells.ErrorBar` is a
         cell that draws a value with its error bar beside the paper's value.
     stated_settings : callable
         ``stated_settings(settings)`` returns what the paper states for a job with these settings,

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["make_gallery"]
 
-THUMBNAIL_PIXELS = 640
+THUMBNAIL_PIXELS = 480
 """Width of a thumbnail: twice that on the page, for screens with fine pixels."""
 
 
 def make_gallery(experiment_results: Sequence[ExperimentResult]) -> Gallery:
-    """Return a thumbnail for each experiment, its first figure, which links to its section."""
+    """Return a thumbnail for each experiment, of its first figure, that links to its section."""
     return Gallery([_thumbnail(result) for result in experiment_results])
 
 
@@ -50,7 +50,15 @@ def _counts(result: ExperimentResult) -> str:
 
 
 def _png(figure: "Figure") -> str:
-    """Return a figure as the ``data:`` address of a small picture."""
+    """Return the last panel of a figure as the ``data:`` address of a small picture."""
+    figure.canvas.draw()  # the panels have their places only now
+    box = figure.axes[-1].get_tightbbox()
+    assert box is not None  # noqa: S101 - a panel that was drawn has one
+    inches = box.transformed(figure.dpi_scale_trans.inverted()).padded(0.05)
+    layout = figure.get_layout_engine()
+    figure.set_layout_engine("none")  # else the panels move while the picture is cut out
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=THUMBNAIL_PIXELS / figure.get_figwidth())
+    dpi = THUMBNAIL_PIXELS / inches.width
+    figure.savefig(buffer, format="png", dpi=dpi, bbox_inches=inches)
+    figure.set_layout_engine(layout)
     return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"

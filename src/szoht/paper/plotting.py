@@ -10,7 +10,12 @@ from szoht.types import Vector
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["paired_plot", "plot_curves"]
+__all__ = ["paired_plot", "plot_curves", "short_ticks"]
+
+
+def short_ticks(axes: "Axes") -> None:
+    """Write thousands of queries as a power of ten, so that labels do not overlap."""
+    axes.ticklabel_format(axis="x", style="sci", scilimits=(0, 3))
 
 
 def plot_curves(
@@ -61,14 +66,17 @@ def paired_plot(
     ours.set(title=title, **settings)
     ours.legend(frameon=False, fontsize=8)
     if not points:
+        short_ticks(ours)
         return Plot(figure=figure, caption=caption)
     other, (paper,) = subplots(size=(4.8, 3.6))
     for (curve, label), color in zip(labels.items(), COLORS, strict=False):
         if curve in points:
             x, y = points[curve].T
-            paper.plot(x, y, "o-", color=color, markersize=4, linewidth=0.8, label=label)
+            paper.plot(x, y, "o:", color=color, markersize=4, linewidth=1.0, label=label)
     paper.set(title=f"{title}: the paper, points read off", **settings)
     paper.legend(frameon=False, fontsize=8)
+    for axes in (ours, paper):
+        short_ticks(axes)
     for low, high, change in (
         (ours.get_xlim, paper.get_xlim, "set_xlim"),
         (ours.get_ylim, paper.get_ylim, "set_ylim"),

@@ -13,7 +13,7 @@ from szoht.core.version import __version__
 
 __all__ = ["commit", "machine"]
 
-PACKAGES = ("numpy", "scipy", "matplotlib", "torch")
+REPORTED_PACKAGES = ("numpy", "scipy", "matplotlib", "torch")
 COMMIT_DIGITS = 12
 
 
@@ -50,7 +50,7 @@ def machine() -> dict[str, str]:
     >>> list(machine())[:2]
     ['szoht', 'Python']
     """
-    versions = {name: _version(name) for name in PACKAGES}
+    versions = {name: _version(name) for name in REPORTED_PACKAGES}
     return {
         "szoht": __version__,
         "Python": platform.python_version(),

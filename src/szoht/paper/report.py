@@ -1,7 +1,6 @@
 """The report: thumbnails, failures, then figure by figure; one page, and files beside it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from szoht.paper.settings_table import settings_table
 from szoht.reporting.cells import Link
 from szoht.reporting.figures import inline_svg, save_figure
 from szoht.reporting.page import Gallery, HtmlFigure, HtmlTable, Page, Section
-from szoht.reporting.text import format_seconds
+from szoht.reporting.text import format_count, format_seconds
 
 __all__ = ["write_report"]
 
@@ -96,10 +95,8 @@ def _section(result: ExperimentResult) -> Section:
         *(f"Not run: {error}" for error in result.errors),
     ]
     if result.curves:
-        text.append(
-            f"{len(result.curves)} curves took {format_seconds(result.cpu_seconds)} of processor "
-            "time."
-        )
+        count = format_count(len(result.curves), "curve")
+        text.append(f"{count}, {format_seconds(result.cpu_seconds)} of processor time.")
     return Section(anchor=experiment.name, title=experiment.title, text=text, content=content)
 
 
@@ -121,8 +118,12 @@ def _curves(result: ExperimentResult) -> HtmlTable:
         for curve in result.curves
     ]
     header = ["curve", "seed", "CPU seconds", "warnings"]
-    caption = f"{len(rows)} curves as CSV"
+    caption = f"{format_count(len(rows), 'curve')} as CSV"
     return HtmlTable(header=header, rows=rows, caption=caption, collapsed=True)
+
+
+TABLE_1 = ("method", "kind", "assumptions", "queries", "thresholdings", "precision", "remark")
+"""The columns that are shown of `szoht.theory.complexity_table`."""
 
 
 def _complexities() -> list[Section]:
@@ -130,24 +131,14 @@ def _complexities() -> list[Section]:
     table = getattr(theory, "complexity_table", None)
     if table is None:
         return []
-    rows = [asdict(row) if is_dataclass(row) else dict(row) for row in table()]
-    header = list(rows[0])
-    return [
-        Section(
-            anchor="complexities",
-            title="Table 1: complexities",
-            text=[
-                "The precision means different things in its rows: the methods cannot be ranked "
-                "by it. szoht.theory.complexity_table() returns it."
-            ],
-            content=[
-                HtmlTable(
-                    header=[name.replace("_", " ") for name in header],
-                    rows=[[row[name] for name in header] for row in rows],
-                )
-            ],
-        )
-    ]
+    rows = [[_words(getattr(row, name)) for name in TABLE_1] for row in table()]
+    text = "szoht.theory.complexity_table() returns it; precisions of different kinds do not rank."
+    content = [HtmlTable(header=TABLE_1, rows=rows)]
+    return [Section(anchor="table-1", title="Table 1", text=[text], content=content)]
+
+
+def _words(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _footer(experiment_results: Sequence[ExperimentResult], seconds: float) -> list[str]:

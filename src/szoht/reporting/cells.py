@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-__all__ = ["Badge", "Interval", "Link", "cell_html"]
+__all__ = ["Badge", "ErrorBar", "Link", "cell_html"]
 
 BAR_WIDTH = 88
 """Of the drawing of an interval, in pixels."""
+
+LONG_TEXT = 30
+"""Longer texts get a wide column; on a narrow page their table scrolls."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Link:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interval:
+class ErrorBar:
     """A value with its error bar, drawn on an axis that the cells of a column share.
 
     Parameters
@@ -46,7 +49,7 @@ class Interval:
 
     Examples
     --------
-    >>> cell = Interval(value=79.0, low=70.0, high=86.0, axis=(0.0, 100.0), target=75.0)
+    >>> cell = ErrorBar(value=79.0, low=70.0, high=86.0, axis=(0.0, 100.0), target=75.0)
     >>> cell.words
     '79 [70, 86] (75)'
     """
@@ -70,10 +73,10 @@ class Interval:
         return shown if self.target is None else f"{shown} ({self.target:.3g})"
 
     @staticmethod
-    def shared_axis(cells: "Sequence[Interval]") -> tuple[float, float]:
+    def shared_axis(cells: "Sequence[ErrorBar]") -> tuple[float, float]:
         """Return an axis that holds all values, error bars and targets.
 
-        >>> Interval.shared_axis([Interval(value=2.0, high=3.0), Interval(value=None, target=5.0)])
+        >>> ErrorBar.shared_axis([ErrorBar(value=2.0, high=3.0), ErrorBar(value=None, target=5.0)])
         (0.0, 5.0)
         """
         parts = [part for one in cells for part in (one.value, one.low, one.high, one.target)]
@@ -86,17 +89,22 @@ def cell_html(value: object) -> str:
     if isinstance(value, Badge):
         return f'<td><span class="badge {escape(value.style)}">{escape(value.text)}</span></td>'
     if isinstance(value, Link):
-        return f'<td><a href="{escape(value.target)}">{escape(value.text)}</a></td>'
-    if isinstance(value, Interval):
+        link = f'<a href="{escape(value.target)}">{escape(value.text)}</a>'
+        return f"<td{_long(value.text)}>{link}</td>"
+    if isinstance(value, ErrorBar):
         key = "" if value.value is None else f' data-value="{value.value!r}"'
         return f'<td class="number"{key}>{escape(value.words)}{_bar(value)}</td>'
     if isinstance(value, int | float) and not isinstance(value, bool):
         shown = f"{value:.6g}" if isinstance(value, float) else f"{value}"
         return f'<td class="number" data-value="{value!r}">{shown}</td>'
-    return f"<td>{escape(str(value))}</td>"
+    return f"<td{_long(str(value))}>{escape(str(value))}</td>"
 
 
-def _bar(cell: Interval) -> str:
+def _long(text: str) -> str:
+    return ' class="long"' if len(text) > LONG_TEXT else ""
+
+
+def _bar(cell: ErrorBar) -> str:
     """Return the drawing of an interval: a line, a dot, and a tick at the paper's value."""
     start, end = cell.axis
     parts = ['<line class="axis" x1="0" y1="7" x2="100%" y2="7"/>']

@@ -29,6 +29,10 @@ COLORS = ("#2f6fb3", "#e4572e", "#2e7d32", "#7a5195", "#b8860b", "#1b1b1b", "#00
 """Distinguishable in print and by color-blind readers; use them in order."""
 
 
+_WIDTHS = ' style="max-width:{high:g}pt;min-width:{low:g}pt"'
+"""Below 60 % of its size the text of a figure is too small to read; the page scrolls it instead."""
+
+
 def load_matplotlib() -> Any:
     """Return matplotlib, or raise an error that names the extra to install."""
     try:
@@ -99,7 +103,7 @@ def inline_svg(figure: "Figure", name: str, description: str = "") -> str:
     view = re.search(r'viewBox="[^"]+"', opening)
     width = re.search(r'width="([\d.]+)pt"', opening)
     shape = (view.group(0) if view else "") + (
-        f' style="max-width:{width.group(1)}pt"' if width else ""
+        _WIDTHS.format(high=float(width.group(1)), low=0.6 * float(width.group(1))) if width else ""
     )
     title = f"<title>{escape(description)}</title>" if description else ""
     return f'<svg id="{name}" role="img" {shape}>{title}{rest}'

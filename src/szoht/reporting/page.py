@@ -185,20 +185,24 @@ header p, figcaption, .caption { color: var(--soft); }
 nav ol { columns: 2 18rem; padding-left: 1.3rem; }
 figure { margin: 1.2rem 0; }
 figcaption { font-size: .9rem; max-width: 90ch; margin-top: .4rem; }
-.card { background: #ffffff; border: 1px solid var(--line); border-radius: 6px; padding: .5rem; }
+.card { background: #ffffff; border: 1px solid var(--line); border-radius: 6px; padding: .5rem;
+  overflow-x: auto; }
 .card svg { display: block; width: 100%; height: auto; margin: 0 auto; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr));
   gap: .8rem; }
 .gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 15rem), 1fr));
   gap: 1.2rem; margin: 1.2rem 0; }
 .gallery a { color: inherit; text-decoration: none; } .gallery a:hover { color: var(--link); }
-.gallery .card { aspect-ratio: 4 / 3; display: grid; place-items: center; overflow: hidden; }
+.gallery .card { aspect-ratio: 4 / 3; display: grid; place-items: center; overflow: hidden;
+  grid-template: minmax(0, 1fr) / minmax(0, 1fr); }
 .gallery .card span { color: #5c6670; } .gallery img { width: 100%; height: 100%;
   object-fit: contain; }
 .gallery strong, .gallery small { display: block; line-height: 1.35; margin-top: .35rem; }
 .gallery small { color: var(--soft); }
 .light { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .45em;
   background: currentcolor; }
+.light.good { color: #2e9e4f; } .light.warning { color: #f2b100; } .light.bad { color: #d93025; }
+.light.plain { color: #a7afb7; }
 .bar { display: block; } .bar line { stroke: currentcolor; } .bar .axis { stroke: var(--line); }
 .bar circle, .bar .range { fill: var(--link); stroke: var(--link); stroke-width: 2; }
 .bar .target { stroke: var(--soft); stroke-width: 1.5; }
@@ -209,7 +213,8 @@ footer { margin-top: 3rem; padding-top: .8rem; border-top: 1px solid var(--line)
 table { border-collapse: collapse; font-size: .88rem; min-width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .38rem .7rem .38rem 0;
   border-bottom: 1px solid var(--line); }
-td { overflow-wrap: anywhere; } td:first-child { min-width: 8rem; }
+td { overflow-wrap: break-word; } td:first-child { min-width: 6rem; }
+td.long { min-width: 13rem; overflow-wrap: anywhere; }
 .number { font-variant-numeric: tabular-nums; white-space: nowrap; }
 th button { all: unset; cursor: pointer; font-weight: 600; white-space: nowrap; }
 th button:focus-visible { outline: 2px solid var(--link); }

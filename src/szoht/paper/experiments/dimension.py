@@ -12,7 +12,7 @@ from szoht.paper.digitized import digitized_curves
 from szoht.paper.errors import NotRunError
 from szoht.paper.experiment import Experiment, Job, Measurement, Plot, Results, Scale, Table
 from szoht.paper.measurements import by_name, median_over_seeds, scalar
-from szoht.paper.plotting import plot_curves
+from szoht.paper.plotting import plot_curves, short_ticks
 from szoht.paper.recording import record_run
 from szoht.reporting.figures import COLORS, subplots
 from szoht.theory import sufficient_q
@@ -135,6 +135,7 @@ def _figures(results: Results) -> Mapping[str, Plot]:
             start = digitized_curves("dimension")[measure]["start"]
             panel.plot(*start.T, "o", color="#1b1b1b", fillstyle="none", label="the paper's start")
             panel.set(title=title, xlabel="directions", ylabel=label)
+            short_ticks(panel)
         panels[0].set(yscale="log")
         panels[0].legend(frameon=False, fontsize=8)
         caption = (

@@ -12,7 +12,7 @@ from szoht.paper.digitized import digitized_curves
 from szoht.paper.errors import NotRunError
 from szoht.paper.experiment import Experiment, Job, Measurement, Plot, Results, Scale, Table
 from szoht.paper.measurements import boolean, by_name, integers, median_over_seeds, scalar
-from szoht.paper.plotting import paired_plot, plot_curves
+from szoht.paper.plotting import paired_plot, plot_curves, short_ticks
 from szoht.paper.recording import record_run
 from szoht.reporting.figures import subplots
 from szoht.theory import Regularity, Setting, contraction, step_size
@@ -128,6 +128,7 @@ def _figures(results: Results) -> Mapping[str, Plot]:
     for panel, (column, title) in zip(panels, titles.items(), strict=True):
         plot_curves(panel, results, ours, column)
         panel.set(title=title, xlabel=axis)
+        short_ticks(panel)
     panels[0].set(yscale="log", ylim=(1e-6, 0.03))
     panels[0].legend(frameon=False, fontsize=8)
     caption = (
@@ -146,6 +147,7 @@ def _printed_figure(results: Results) -> Plot:
     labels = {"plotted q=5000": "b as it reproduces the figure", "printed q=5000": "b as printed"}
     plot_curves(axes, results, labels, "f")
     axes.set(title="$f(x)$, q = 5000", xlabel="directions", yscale="log", ylim=(1e-6, 0.03))
+    short_ticks(axes)
     axes.legend(frameon=False, fontsize=8)
     caption = "As the text prints b, more than k coordinates must be non-zero, and f stalls."
     return Plot(figure=figure, caption=caption)
