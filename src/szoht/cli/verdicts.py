@@ -78,8 +78,8 @@ def _statement(one: ClaimResult) -> Text:
     column = f" [{claim.column}]" if claim.column else ""
     text = Text(f"{claim.statement}{column}")
     target = claim.format_target(quick=one.quick)
-    measured = "" if one.measured is None else f": {one.measured.text}"
-    text.append(f"\n{target}{measured}", style="dim")
+    measured = "" if one.measured is None else f"; measured {one.measured.text}"
+    text.append(f"\ntarget {target}{measured}", style="dim")
     if one.remarks:
         text.append(f"\n{one.remarks}", style="italic dim")
     return text
