@@ -294,69 +294,85 @@ def assets(*, f=None, **columns):
 
 def test_asset_curves_are_compared_with_the_paper_at_its_own_count():
     """Half way by directions, f is 1.5e-3; the paper has 2.70e-4 at 10,000."""
-    curves = {"port5 paper szoht": assets(f=1e-3, directions=[0, 20_000])}
-    point = {"portfolio": "port5", "method": "szoht", "place": 10_000}
+    curves = {"port5 stated szoht": assets(f=1e-3, best_f=[2e-3, 0], directions=[0, 20_000])}
+    point = {"portfolio": "port5", "tuning": "stated", "place": 10_000}
     assert measured("assets", "relative", curves, **point).value == pytest.approx(1.5e-3 / 2.7e-4)
-    assert measured("assets", "at", curves, **point).value == pytest.approx(1.5e-3)
-    last = measured("assets", "at", curves, portfolio="port5", method="szoht")
-    assert last.value == pytest.approx(1e-3)
+    lowest = measured("assets", "relative", curves, column="best_f", **point)
+    assert lowest.value == pytest.approx(1e-3 / 2.7e-4)
+
+
+def test_what_the_paper_does_not_state_is_said():
+    with pytest.raises(NotRunError, match="states neither radius nor step for port3"):
+        measured("assets", "relative", {}, portfolio="port3", tuning="stated", place=20_000)
+
+
+def test_runs_are_told_apart_by_their_largest_step():
+    """One slow run, one mild, two thrown out; sum x changes its sign in two."""
+    kinds = [(1.1, 0), (2.0, 3), (5.0, 0), (700.0, 1)]
+    ends = [assets(f=0.1, growth=[1, by], sign_changes=[0, n])[0] for by, n in kinds]
+    curves = {"port4 stated szoht": ends}
+    counted = measured("assets", "large_steps", curves, portfolio="port4")
+    assert counted.value == 2
+    assert counted.text == (
+        "of 4 runs 1 are slow, 2 are thrown out by one large step (|x| x 5 to 700), 1 by a milder "
+        "one; sum x changes its sign in 2"
+    )
+    last = measured("assets", "unlike_drawn", curves, portfolio="port4", place=19_500)
+    assert last.value == pytest.approx((0.2 - 0.1 * 19.5 / 90) / 0.0335)
+    assert counted.text in last.text
+
+
+@pytest.mark.parametrize(("portfolio", "lowest"), [("port4", 0.0542), ("port5", 2.42e-4)])
+def test_szoht_as_stated_is_held_against_the_lowest_drawn_for_the_others(portfolio, lowest):
+    """On port4 ZSCG's first point, at 50,000; on port5 RSPGF's at 19,500."""
+    curves = {f"{portfolio} stated szoht": assets(f=1e-3, directions=[0, 19_500])}
+    ratio = measured("assets", "against_drawn", curves, portfolio=portfolio, place=19_500)
+    assert ratio.value == pytest.approx(1e-3 / lowest)
 
 
 def test_two_methods_are_compared_at_the_same_queries():
+    """Half way f is 1.5 times its end."""
     curves = {
-        "port5 paper zoro": assets(f=3.0, directions=[0, 10]),
-        "port5 paper szoht": assets(f=2.0, directions=[0, 70_000]),
+        f"{name} tuned {method}": assets(f=f, directions=[0, 10])
+        for name, ends in {"port3": (1.0, 2.0), "port4": (2.0, 1.0), "port5": (1.0, 1.1)}.items()
+        for method, f in zip(("szoht", "zoro"), ends, strict=True)
     }
-    settings = {"portfolio": "port5", "tuning": "paper", "place": 50_000}
-    ratio = measured("assets", "versus", curves, first="zoro", second="szoht", **settings)
-    assert ratio.value == pytest.approx(1.5)
+    lower = measured("assets", "lower", curves, first="szoht", second="zoro", place=50_000)
+    assert lower.value == ["port3", "port5"]
+    assert "port4: SZOHT 3 [3, 3], ZORO 1.5 [1.5, 1.5]" in lower.text
 
 
 @pytest.mark.parametrize("worse", [None, "port3", "port4", "port5"])
 def test_the_lowest_must_be_so_in_every_figure(worse):
     curves = {
-        f"{name} best {method}": assets(f=1.0 if method == "szoht" and name != worse else 1.2)
+        f"{name} tuned {method}": assets(f=1.0 if method == "szoht" and name != worse else 1.2)
         for name in portfolio_runs.PORTFOLIOS
         for method in PAPER_METHODS
     }
-    curves[f"{worse or 'port3'} best zoro"] = assets(f=1.1)
-    lowest = measured("assets", "lowest", curves, tuning="best", place=80_000)
+    curves[f"{worse or 'port3'} tuned zoro"] = assets(f=1.1)
+    lowest = measured("assets", "lowest", curves, place=80_000)
     assert lowest.value is (worse is None)
+    curves |= {f"{name} auto": assets(f=0.6) for name in portfolio_runs.PORTFOLIOS}
+    ratio = measured("assets", "over_tuned", curves, place=80_000)
+    assert ratio.value == pytest.approx(0.6)
 
 
-def test_assets_are_counted_and_gaps_taken_at_the_end():
+def test_assets_are_counted_at_the_end():
     curves = {
-        f"port5 paper {method}": assets(l0=[225, 10] if method == "szoht" else [1, 11])
+        f"port5 tuned {method}": assets(l0=[225, 10] if method == "szoht" else [1, 11])
         for method in PAPER_METHODS
     }
-    assert measured("assets", "sparse", curves, tuning="paper").value == ["szoht"]
-    gaps = {"port3": 0.01, "port4": 0.03, "port5": 0.02}
-    curves = {f"{name} auto": assets(gap=[9.0, gap]) for name, gap in gaps.items()}
-    worst = measured("assets", "worst_gap", curves, method="auto", tuning="auto")
-    assert worst.value == pytest.approx(3.0)
+    assert measured("assets", "sparse", curves).value == ["szoht"]
 
 
-def test_the_grid_search_keeps_the_nearest_and_the_best(monkeypatch):
-    """The paper's curve is at 0.0542 after 50,000 directions; f of the last tenth decides."""
-    monkeypatch.setattr(portfolio_runs, "PORTFOLIOS", ("port4",))
-    monkeypatch.setattr(portfolio_runs, "PAPER_METHODS", ("zscg",))
-    ends = {"near": [0.06] * 19 + [0.05], "best": [0.02] * 20, "lucky": [0.09] * 19 + [0.001]}
-    curves = [
-        Curve(
-            job=Job(
-                experiment="assets",
-                curve=name,
-                settings={"portfolio": "port4", "method": "zscg", "options": {"name": name}},
-                seed=1000,
-            ),
-            table={"directions": np.linspace(0, 50_000, 20), "f": np.array(f)},
-            seconds=0.0,
-        )
-        for name, f in ends.items()
-    ]
-    found = portfolio_runs.select_settings(Results(curves))
-    assert found["paper"]["port4 zscg"] == {"name": "near"}
-    assert found["best"]["port4 zscg"] == {"name": "best"}
+def test_gaps_are_taken_at_the_end_and_in_percent():
+    ends = (0.0, 0.00005, 0.03)
+    curves = {"port2 auto": [assets(gap=[9.0, gap])[0] for gap in ends]}
+    gap = measured("assets", "gap", curves, portfolio="port2")
+    assert (gap.value, gap.high) == pytest.approx((0.005, 3.0))
+    assert "2 of 3 runs reach it (best known: " in gap.text
+    curves["port3 tuned szoht"] = assets(gap=[-5.0, -0.01])
+    assert measured("assets", "least_gap", curves).value == pytest.approx(-1.0)
 
 
 def dimension(crossings, support="all"):

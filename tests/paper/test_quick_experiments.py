@@ -55,6 +55,34 @@ def test_dimension_with_small_supports(seed):
     assert table["f"][-1] == pytest.approx(0.231, abs=0.09)
 
 
+def test_running_numbers_see_every_iterate():
+    """More iterates than rows: their count, and the longest, are still of all."""
+    norms = []
+
+    def value(x):
+        return float(((x - 1) ** 2).sum())
+
+    def longest(most, before, x):
+        norms.append(float(np.linalg.norm(x)))
+        return max(most, norms[-1])
+
+    table = recording.record_run(
+        as_objective(value),
+        np.zeros(6),
+        method=algorithms.szoht(k=2, q=3, mu=1e-3, step_size=0.3),
+        measures={},
+        running={
+            "count": recording.Running(0.0, lambda count, before, x: count + 1),
+            "longest": recording.Running(0.0, longest),
+        },
+        seed=0,
+        max_iterations=900,
+    )
+    assert table["count"].size < 600
+    assert table["count"][-1] == 900
+    assert table["longest"][-1] == max(norms)
+
+
 @pytest.mark.parametrize("best", [True, False])
 def test_the_best_iterate_or_the_newest_is_followed(best):
     """A step so long that f goes up and down."""
@@ -137,7 +165,7 @@ def test_closed_forms_are_checked_in_full():
 
 def test_port5_is_reproduced():
     """SZOHT as the paper states it: 3.5e-4 at 5,000 queries, within a factor of 1.8."""
-    job = first_job("assets", "port5 paper szoht")
+    job = first_job("assets", "port5 stated szoht")
     assert job.settings["options"]["step_size"] == 1.0
     ends = [run_job("assets", job=job, budget=5_500, seed=seed)["f"][-1] for seed in range(5)]
     assert 1.9e-4 < np.median(ends) < 6.3e-4
@@ -145,7 +173,7 @@ def test_port5_is_reproduced():
 
 def test_dense_methods_start_from_all_assets_and_sparse_ones_from_ten():
     for method, count in (("szoht", 10), ("zscg", 225)):
-        job = first_job("assets", f"port5 best {method}")
+        job = first_job("assets", f"port5 tuned {method}")
         table = run_job("assets", job=job, budget=300)
         assert table["l0"][0] == count
         best, _ = portfolio_runs.best_known(problems.portfolio("port5", form="raw"))
@@ -155,7 +183,7 @@ def test_dense_methods_start_from_all_assets_and_sparse_ones_from_ten():
 def test_distances_are_between_weights():
     """At the start, between ten equal weights and the best ten; a longer x is as far away."""
     problem = problems.portfolio("port5", k=10, form="raw", rng=0)
-    table = run_job("assets", job=first_job("assets", "port5 best szoht"), budget=300)
+    table = run_job("assets", job=first_job("assets", "port5 tuned szoht"), budget=300)
     assert table["distance"][0] == pytest.approx(np.linalg.norm(problem.x0 - problem.best_x))
     assert portfolio_runs._distance(7 * problem.best_x, problem.best_x) < 1e-12
     assert portfolio_runs._distance(np.array([1.0, -1.0]), np.array([1.0, 0.0])) == np.inf
@@ -169,23 +197,6 @@ def test_the_default_solver_beats_it(seed):
     always(table["gap"][-1] > -1e-9)
     always(np.isfinite(table["distance"]).all())
     assert table["f"][-1] < 1.4e-4
-
-
-def test_a_grid_search_keeps_what_it_finds(tmp_path, monkeypatch):
-    from szoht.paper import portfolio_runs, tune  # noqa: PLC0415
-
-    monkeypatch.setattr(portfolio_runs, "PORTFOLIOS", ("port4",))
-    monkeypatch.setattr(portfolio_runs, "TUNING_QUERIES", {"port4": 50_000})
-    monkeypatch.setattr(portfolio_runs, "PAPER_METHODS", ("zscg",))
-    settings = [{"q": 20, "mu": 1e-4, "radius": radius} for radius in (1.0, 3.0)]
-    monkeypatch.setattr(portfolio_runs, "_settings", lambda name, method: settings)
-    path = tune("assets", out=tmp_path, quick=True, workers=1)
-    from szoht.paper.reproduce import tuned_settings  # noqa: PLC0415
-
-    found = tuned_settings(tmp_path)["assets"]
-    assert found["best"]["port4 zscg"] in settings
-    assert found["paper"]["port4 zscg"] in settings
-    assert path == tmp_path / "tuned" / "assets.json"
 
 
 def test_only_experiments_with_a_grid_can_be_tuned(tmp_path):
