@@ -35,11 +35,14 @@ def test_every_name_is_where_it_was(now):
     assert not {path: names for path, names in lost.items() if names}
 
 
+NO_DEFAULT = ["KEYWORD_ONLY", "None"]
 CHANGED_DEFAULTS = {
-    **{
-        name: {"on_error": ["KEYWORD_ONLY", "None"]} for name in ("szoht.minimize", "szoht.AskTell")
-    },
-    "szoht.algorithms.sparse_rs": {"horizon": ["KEYWORD_ONLY", "None"]},
+    "szoht.minimize": {"on_error": NO_DEFAULT},
+    "szoht.AskTell": {"on_error": NO_DEFAULT},
+    "szoht.algorithms.sparse_rs": {"horizon": NO_DEFAULT},
+    "szoht.algorithms.vr_szht": {"every": NO_DEFAULT, "batch_size": NO_DEFAULT},
+    "szoht.algorithms.sarah_szht": {"every": NO_DEFAULT, "batch_size": NO_DEFAULT},
+    "szoht.algorithms.saga_szht": {"batch_size": NO_DEFAULT},
 }
 """Defaults that differ from 0.1 on purpose: the changelog says how and why."""
 

@@ -21,6 +21,7 @@ __all__ = [
     "InternalErrorWarning",
     "KnownPointWarning",
     "MissingExtraError",
+    "NoGainWarning",
     "NonFiniteError",
     "ParameterError",
     "ParameterTypeError",
@@ -164,6 +165,10 @@ class IdleWorkersWarning(SzohtWarning):
 
 class KnownPointWarning(SzohtWarning):
     """Known evaluations were left out, or contradict what was measured."""
+
+
+class NoGainWarning(SzohtWarning):
+    """A method costs more here than it can gain; the message names one that does as well."""
 
 
 class RoundingWarning(SzohtWarning):

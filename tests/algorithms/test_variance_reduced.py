@@ -7,6 +7,7 @@ from dense import dense
 from outcomes import always, most_seeds
 from reference import baselines as naive
 from szoht import AskTell, Minibatch, algorithms, errors, minimize
+from szoht.core.query import Stage
 from szoht.estimators import Coordinate
 
 N, D, K, T = 6, 11, 3, 9
@@ -188,6 +189,7 @@ def test_bad_input(name):
         )
 
 
+@pytest.mark.filterwarnings("ignore::szoht.errors.NoGainWarning")  # as few passes as that
 @pytest.mark.parametrize("passes", [10, 30, 100, 1000])
 @pytest.mark.parametrize("name", ["vr_szht", "sarah_szht", "saga_szht"])
 @most_seeds
@@ -214,12 +216,39 @@ def test_without_a_step_size_the_answer_is_the_best_point_on_the_whole_sum(seed,
         assert result.fun < (0.9 if passes == 100 else 0.5) * start
 
 
-@pytest.mark.parametrize("name", ["vr_szht", "sarah_szht"])
+@pytest.mark.parametrize("name", ["vr_szht", "sarah_szht", "saga_szht"])
 def test_without_a_step_size_many_passes_solve_the_problem(name):
     assert median_distance(name, {}) < 0.01
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("name", ["vr_szht", "sarah_szht", "saga_szht"])
+def test_by_default_none_is_behind_szoht(name):
+    assert median_distance(name, {}) < median_distance("szoht", {})
+
+
+@pytest.mark.parametrize("name", ["vr_szht", "sarah_szht", "saga_szht"])
+def test_searches_are_on_the_whole_sum(components, name):
+    run = AskTell(
+        np.zeros(D),
+        method=getattr(algorithms, name)(k=K, q=5, mu=1e-6, d=D, n_samples=N),
+        max_iterations=T,
+        rng=4,
+        n_samples=N,
+        stochastic=True,
+    )
+    fun, sizes = finite_sum(components), []
+    while not run.done and run.state.iteration < T:
+        plan = run.ask()
+        if plan.stage is Stage.SEARCH:
+            sizes.append({len(query.sample) for query in plan.queries})
+        run.tell([fun(point, q.sample) for q in plan.queries for point in q.points()])
+    assert len(sizes) > 2
+    assert all(size == {N} for size in sizes)
+
+
+@pytest.mark.parametrize("name", ["vr_szht", "sarah_szht", "saga_szht"])
+@pytest.mark.filterwarnings("ignore::szoht.errors.NoGainWarning")
 def test_without_a_step_size_the_first_plan_takes_an_eighth_of_the_budget_at_most(name):
     options = {"k": 3, "d": 500, "mu": 1e-6, "n_samples": N}
     algorithm = getattr(algorithms, name)(**options, max_queries=80 * N)

@@ -17,10 +17,15 @@ def values(points):
     return np.array([float(x @ x) / 2 for x in points])
 
 
-def test_it_searches_at_snapshots_only():
+def unknown(x):
+    """Return an estimate from a few components, whose value says nothing about the whole sum."""
+    return estimate(x, value=np.nan)
+
+
+def test_it_searches_now_and_then():
     update = SnapshotSearch(operator=Sparse(2), every=3)
     assert [update.due(t) for t in range(7)] == [True, False, False, True, False, False, True]
-    assert [SnapshotSearch(operator=Sparse(2)).due(t) for t in range(3)] == [True, False, False]
+    assert all(SnapshotSearch(operator=Sparse(2)).due(t) for t in range(3))
 
 
 def test_steps_between_take_a_share_of_the_step_found():
@@ -33,16 +38,41 @@ def test_steps_between_take_a_share_of_the_step_found():
     assert np.allclose(moved, [1.0, 0.5])
 
 
-def test_if_f_has_risen_it_goes_back_and_takes_shorter_steps():
-    update, x = SnapshotSearch(operator=Sparse(2), every=3, share=0.5), np.array([1.0, 0.0])
+def searched(update, x):
     trials = update.trials(x, estimate(x), update.init(x))
-    chosen, memory = update.choose(x, estimate(x), values(trials), update.init(x))
+    return update.choose(x, estimate(x), values(trials), update.init(x))
+
+
+def test_the_start_of_a_search_is_measured_where_its_value_is_not_known():
+    update, x = SnapshotSearch(operator=Sparse(2), every=3), np.array([1.0, 0.0])
+    chosen, memory = searched(update, x)
+    elsewhere = np.array([0.0, 3.0])
+    assert update.trials(elsewhere, unknown(elsewhere), memory)[0] is elsewhere
+    assert len(update.trials(elsewhere, unknown(elsewhere), memory)) == 4
+    assert len(update.trials(elsewhere, estimate(elsewhere), memory)) == 3
+    assert len(update.trials(chosen.x, unknown(x), memory)) == 3  # the last search measured it
+
+
+@pytest.mark.parametrize("told", [estimate, unknown])
+def test_if_f_has_risen_it_goes_back_and_takes_shorter_steps(told):
+    update, x = SnapshotSearch(operator=Sparse(2), every=3, share=0.5), np.array([1.0, 0.0])
+    chosen, memory = searched(update, x)
     worse = np.array([3.0, 0.0])
-    (back,) = update.trials(worse, estimate(worse), memory)
-    assert np.array_equal(back, chosen.x)
-    returned, shorter = update.choose(worse, estimate(worse), values([back]), memory)
-    assert np.array_equal(returned.x, chosen.x)
-    assert shorter.share == memory.share / 4
+    trials = update.trials(worse, told(worse), memory)
+    returned, shorter = update.choose(worse, told(worse), values(trials) + 1, memory)
+    assert returned.x is chosen.x
+    assert returned.value == chosen.value
+    assert shorter.search.step < memory.search.step
+
+
+def test_a_candidate_that_makes_up_for_a_rise_is_taken():
+    update = SnapshotSearch(operator=Sparse(2), every=3)
+    _, memory = searched(update, np.array([1.0, 0.5]))
+    memory = memory._replace(value=0.25)
+    worse = np.array([3.0, 0.0])
+    trials = update.trials(worse, unknown(worse), memory)
+    moved, _ = update.choose(worse, unknown(worse), values(trials), memory)
+    assert moved.value < 0.25
 
 
 def test_nothing_moves_before_a_step_is_known():

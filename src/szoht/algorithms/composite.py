@@ -17,7 +17,7 @@ from szoht.core.validation import check_choice, frozen, shown
 from szoht.errors import EvaluationError, ParameterTypeError
 from szoht.estimators.chosen_radius import ChosenRadius
 from szoht.estimators.within_bounds import within_bounds
-from szoht.samplers import Full, Sampler
+from szoht.samplers import Full, Sampler, Snapshots
 from szoht.types import IterateChoice, Sample, Vector
 from szoht.updates import SnapshotSearch
 
@@ -71,8 +71,16 @@ class Composite:
         """Whether only values on all components count, those of the snapshots."""
         return isinstance(self.update, SnapshotSearch)
 
-    def _is_snapshot(self, iteration: int) -> bool:
-        return not isinstance(self.update, SnapshotSearch) or self.update.due(iteration)
+    def _is_search(self, iteration: int) -> bool:
+        if isinstance(self.update, SnapshotSearch):
+            return self.update.due(iteration)
+        return self._searches
+
+    def _is_whole(self, iteration: int) -> bool:
+        """Whether an iteration's values may be kept: all of them, or those of all components."""
+        if not self._searches_at_snapshots:
+            return True
+        return not isinstance(self.sampler, Snapshots) or self.sampler.due(iteration)
 
     @cached_property
     def _has_output(self) -> bool:
@@ -116,12 +124,13 @@ class Composite:
 
     def ask(self, state: State) -> Plan:
         """Return the estimator's plan, or the candidates of a search."""
-        sample = self._sample(state)
         if state.estimate is not None:
             search = cast(SearchUpdate, self.update)
             trials = search.trials(state.x, state.estimate, state.update_memory)
+            sample = self._last_sample(state)
             queries = tuple(Query(base=frozen(trial), sample=sample) for trial in trials)
             return Plan(queries=queries, stage=Stage.SEARCH)
+        sample = self._sample(state)
         key = Key(seed=state.seed, iteration=state.iteration, round=state.round)
         return self._estimator.plan(state.x, sample, state.estimator_memory, key)
 
@@ -179,9 +188,11 @@ class Composite:
         if not math.isfinite(estimate.value):
             return self._return_to_best(state)
         state = replace(state, rounding=estimate.rounding, slope=estimate.slope)
-        if self._is_snapshot(state.iteration):
+        if self._is_whole(state.iteration):
             state = self._record(state, Measured(state.x, estimate.value, estimate.measured))
-        if self._searches and self._is_snapshot(state.iteration):
+        else:
+            estimate = replace(estimate, value=math.nan)
+        if self._is_search(state.iteration):
             if not estimate.gradient.any():  # no direction to search along: sample others
                 return self._advance(state, state.x, state.update_memory)
             frozen(estimate.gradient)

@@ -4,7 +4,16 @@ from dataclasses import replace
 
 from szoht.algorithms.composite import Composite
 from szoht.algorithms.defaults import pick_operator, pick_sphere
-from szoht.core.parts import Estimator, SearchUpdate, Update
+from szoht.algorithms.variance_pace import (
+    Pace,
+    affordable,
+    orthogonal_if_many,
+    pick_pace,
+    table_directions,
+    warn_of_loss,
+    warn_of_slow_table,
+)
+from szoht.core.parts import Estimator
 from szoht.errors import ParameterError
 from szoht.estimators import SARAH, SVRG, MemoryTable, Sphere
 from szoht.operators import Operator
@@ -15,15 +24,6 @@ from szoht.updates import ForwardBackward, SnapshotSearch
 
 __all__ = ["saga_szht", "sarah_szht", "vr_szht"]
 
-DEFAULT_EPOCH = 10
-
-SNAPSHOTS = 8
-"""A budget pays for so many snapshots at least, if their directions are not given."""
-
-SHARE, SAFE_BATCH = 0.25, 32
-"""Steps between snapshots, in units of the step found on the whole sum; where no later snapshot
-corrects them they are shorter in proportion to the batch, if that is smaller than this."""
-
 
 def vr_szht(
     *,
@@ -32,8 +32,8 @@ def vr_szht(
     step_size: Scheduled | None = None,
     q: Scheduled | None = None,
     snapshot_q: Scheduled | None = None,
-    every: int = DEFAULT_EPOCH,
-    batch_size: int = 1,
+    every: int | None = None,
+    batch_size: int | None = None,
     mu: Scheduled | None = None,
     support_size: int | None = None,
     orthogonal: bool = False,
@@ -53,9 +53,9 @@ def vr_szht(
     k, constraint
         As in `szoht`.
     step_size : float or Schedule
-        eta, > 0. By default a line search on the whole sum at each snapshot finds it, and the steps
-        between take a share of it; see `SnapshotSearch`. The best point on the whole sum is the
-        answer then.
+        eta, > 0. By default line searches on the whole sum find it, as often as they cost half of
+        what the other iterations do, and the steps between take half of it; see `SnapshotSearch`.
+        The best point on the whole sum is the answer then.
     q : int or Schedule
         Directions of the two terms; by default as in `szoht`.
     snapshot_q : int or Schedule
@@ -63,11 +63,13 @@ def vr_szht(
         Without ``step_size`` they are orthogonal, at most d, and so few that an eighth of the
         budget pays for them.
     every : int
-        Iterations between snapshots, >= 1.
+        Iterations between snapshots, >= 1; by default so many that those between cost a quarter of
+        a snapshot, or 10 if ``step_size`` is given.
     batch_size : int
-        Components of an iteration, in [1, n_samples].
+        Components of an iteration, in [1, n_samples]; by default 32, at most a quarter of them, or
+        1 if ``step_size`` is given.
     mu, support_size, orthogonal
-        As in `szoht`.
+        As in `szoht`. Without ``step_size``, d / 10 directions or more are orthogonal.
     snapshot : Estimator
         Another estimator for the snapshot, such as `Coordinate`; ``snapshot_q`` is not used then.
     iterate : {"last", "best", "average", "random"}
@@ -76,6 +78,12 @@ def vr_szht(
         The dimension, needed only to choose ``q``.
     max_queries, n_samples : int
         The budget and the components, filled in by `minimize`; used without ``step_size`` only.
+
+    Warns
+    -----
+    NoGainWarning
+        If the budget is so small, or the batch so large a part of the sum, that `szoht` does as
+        well (docs/variance.md has the figures).
 
     Notes
     -----
@@ -90,13 +98,33 @@ def vr_szht(
     """
     operator = pick_operator(k, constraint)
     inner = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d, orthogonal=orthogonal)
+    if step_size is None:
+        inner = orthogonal_if_many(inner, d)
     if snapshot is None:
         snapshot = _snapshot(inner, snapshot_q)
         if step_size is None and snapshot_q is None:
-            snapshot = _affordable(snapshot, d, max_queries, n_samples)
-    estimator = SVRG(estimator=inner, snapshot=snapshot, every=every)
-    sampler = Snapshots(every=every, size=batch_size)
-    return _compose(estimator, operator, step_size, sampler, iterate, choose_radius=mu is None)
+            snapshot = affordable(snapshot, d, max_queries, n_samples)
+    pace = pick_pace(
+        inner,
+        snapshot,
+        every=every,
+        batch_size=batch_size,
+        d=d,
+        n_samples=n_samples,
+        fixed_step=step_size is not None,
+    )
+    if step_size is None:
+        warn_of_loss("vr_szht", inner, pace, max_queries, n_samples)
+    estimator = SVRG(estimator=inner, snapshot=snapshot, every=pace.every)
+    sampler = Snapshots(every=pace.every, size=pace.batch_size)
+    update = _update(operator, step_size, pace)
+    return Composite(
+        estimator=estimator,
+        update=update,
+        sampler=sampler,
+        iterate=iterate,
+        choose_radius=mu is None,
+    )
 
 
 def sarah_szht(
@@ -106,8 +134,8 @@ def sarah_szht(
     step_size: Scheduled | None = None,
     q: Scheduled | None = None,
     snapshot_q: Scheduled | None = None,
-    every: int = DEFAULT_EPOCH,
-    batch_size: int = 1,
+    every: int | None = None,
+    batch_size: int | None = None,
     mu: Scheduled | None = None,
     support_size: int | None = None,
     orthogonal: bool = False,
@@ -140,13 +168,33 @@ def sarah_szht(
     """
     operator = pick_operator(k, constraint)
     inner = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d, orthogonal=orthogonal)
+    if step_size is None:
+        inner = orthogonal_if_many(inner, d)
     if snapshot is None:
         snapshot = _snapshot(inner, snapshot_q)
         if step_size is None and snapshot_q is None:
-            snapshot = _affordable(snapshot, d, max_queries, n_samples)
-    estimator = SARAH(estimator=inner, snapshot=snapshot, every=every)
-    sampler = Snapshots(every=every, size=batch_size)
-    return _compose(estimator, operator, step_size, sampler, iterate, choose_radius=mu is None)
+            snapshot = affordable(snapshot, d, max_queries, n_samples)
+    pace = pick_pace(
+        inner,
+        snapshot,
+        every=every,
+        batch_size=batch_size,
+        d=d,
+        n_samples=n_samples,
+        fixed_step=step_size is not None,
+    )
+    if step_size is None:
+        warn_of_loss("sarah_szht", inner, pace, max_queries, n_samples)
+    estimator = SARAH(estimator=inner, snapshot=snapshot, every=pace.every)
+    sampler = Snapshots(every=pace.every, size=pace.batch_size)
+    update = _update(operator, step_size, pace)
+    return Composite(
+        estimator=estimator,
+        update=update,
+        sampler=sampler,
+        iterate=iterate,
+        choose_radius=mu is None,
+    )
 
 
 def saga_szht(
@@ -156,7 +204,7 @@ def saga_szht(
     step_size: Scheduled | None = None,
     q: Scheduled | None = None,
     initial_q: Scheduled | None = None,
-    batch_size: int = 1,
+    batch_size: int | None = None,
     mu: Scheduled | None = None,
     support_size: int | None = None,
     orthogonal: bool = False,
@@ -172,12 +220,15 @@ def saga_szht(
 
     Parameters
     ----------
-    k, constraint, step_size, q, mu, support_size, orthogonal, iterate, d, max_queries, n_samples
-        As in `vr_szht`; without ``step_size`` there is one search, at the start.
+    k, constraint, step_size, mu, support_size, orthogonal, iterate, d, max_queries, n_samples
+        As in `vr_szht`.
+    q : int or Schedule
+        Directions of the two terms; by default as in `szoht`, and without ``step_size`` so many
+        that the mean of the table is not mostly noise (n small, d large).
     initial_q : int or Schedule
         Directions per component when the table is filled; by default q.
     batch_size : int
-        p, the components of an iteration, in [1, n_samples].
+        p, the components of an iteration, in [1, n_samples]; by default as in `vr_szht`.
 
     Notes
     -----
@@ -191,13 +242,36 @@ def saga_szht(
     Yuan et al., ICLR 2024; Defazio, Bach, Lacoste-Julien, SAGA, NIPS 2014.
     """
     operator = pick_operator(k, constraint)
+    if q is None and step_size is None and d is not None and n_samples is not None:
+        q = table_directions(operator, d, n_samples)
     inner = pick_sphere(operator, q=q, mu=mu, support_size=support_size, d=d, orthogonal=orthogonal)
+    if step_size is None:
+        inner = orthogonal_if_many(inner, d)
     initial = inner if initial_q is None else replace(inner, q=initial_q)
     if step_size is None and initial_q is None:
-        initial = _affordable(inner, d, max_queries, n_samples)
+        initial = affordable(inner, d, max_queries, n_samples)
+    pace = pick_pace(
+        inner,
+        initial,
+        every=None,
+        batch_size=batch_size,
+        d=d,
+        n_samples=n_samples,
+        fixed_step=step_size is not None,
+    )
+    if step_size is None:
+        warn_of_loss("saga_szht", inner, pace, max_queries, n_samples)
+        warn_of_slow_table(operator, n_samples)
     estimator = MemoryTable(estimator=inner, initial=initial)
-    sampler = Snapshots(size=batch_size)
-    return _compose(estimator, operator, step_size, sampler, iterate, choose_radius=mu is None)
+    sampler = Snapshots(size=pace.batch_size)
+    update = _update(operator, step_size, pace)
+    return Composite(
+        estimator=estimator,
+        update=update,
+        sampler=sampler,
+        iterate=iterate,
+        choose_radius=mu is None,
+    )
 
 
 def _snapshot(inner: Sphere, q: Scheduled | None) -> Sphere:
@@ -208,38 +282,9 @@ def _snapshot(inner: Sphere, q: Scheduled | None) -> Sphere:
     return replace(inner, q=q)
 
 
-def _affordable(
-    sphere: Sphere, d: int | None, max_queries: int | None, n_samples: int | None
-) -> Sphere:
-    """Return orthogonal directions, as many as asked for, as there are, and as can be paid for."""
-    if d is None or callable(sphere.q):
-        return sphere
-    most = float(min(d, sphere.support_size or d))
-    if max_queries is not None and n_samples is not None:
-        most = min(most, max_queries // (SNAPSHOTS * n_samples) - 1)
-    return replace(sphere, q=int(max(1, min(sphere.q, most))), orthogonal=True)
-
-
-def _compose(
-    estimator: Estimator,
-    operator: Operator,
-    step_size: Scheduled | None,
-    sampler: Snapshots,
-    iterate: IterateChoice | None,
-    *,
-    choose_radius: bool,
-) -> Composite:
-    update: Update | SearchUpdate
+def _update(
+    operator: Operator, step_size: Scheduled | None, pace: Pace
+) -> ForwardBackward | SnapshotSearch:
     if step_size is None:
-        corrected = sampler.every is not None
-        share = SHARE if corrected else SHARE * min(1.0, sampler.size / SAFE_BATCH)
-        update = SnapshotSearch(operator=operator, every=sampler.every, share=share)
-    else:
-        update = ForwardBackward(operator=operator, step_size=step_size)
-    return Composite(
-        estimator=estimator,
-        update=update,
-        sampler=sampler,
-        iterate=iterate,
-        choose_radius=choose_radius,
-    )
+        return SnapshotSearch(operator=operator, every=pace.search_every)
+    return ForwardBackward(operator=operator, step_size=step_size)

@@ -1,6 +1,6 @@
-"""A line search on the whole sum at snapshots, fixed steps between them."""
+"""A line search on the whole sum now and then, fixed steps between."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,43 +15,42 @@ from szoht.updates.line_search import LineSearch, StepMemory
 
 __all__ = ["SnapshotSearch"]
 
-SHRINKAGE = 4.0
-"""What divides the steps between snapshots if f rose under them."""
+SHARE = 0.5
+"""What part of a step found on the whole sum the steps between searches take."""
 
 
 class SnapshotMemory(NamedTuple):
-    """The search's own memory, the share of its step in use, and where the last search ended."""
+    """The search's own memory, and where the last search ended."""
 
     search: StepMemory
-    share: float
     x: Vector | None
     value: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class SnapshotSearch:
-    """`LineSearch` where all components are seen; a share of the step that it found elsewhere.
+    """`LineSearch` on the whole sum now and then; a share of the step that it found elsewhere.
 
     A search on few components would fit them. If f, on the whole sum, has risen since the last
-    search, that one's point is returned to and later steps are shorter.
+    search and no candidate makes up for it, that search's point is returned to and later steps are
+    shorter.
 
     Parameters
     ----------
     operator : Operator
         The set or penalty.
-    every : int, optional
-        Iterations between snapshots; by default there is one, at the start.
+    every : int
+        Iterations between searches, >= 1.
     share : float
-        Share of the step found that the steps between snapshots take at first, in (0, 1].
+        Share of the step found that the steps between searches take, in (0, 1].
     """
 
     operator: Operator
-    every: int | None = None
-    share: float = 0.25
+    every: int = 1
+    share: float = SHARE
 
     def __post_init__(self) -> None:
-        if self.every is not None:
-            check_integer("every", self.every, low=1)
+        check_integer("every", self.every, low=1)
         check_real("share", self.share, low=0, open_low=True, high=1)
 
     @cached_property
@@ -60,27 +59,30 @@ class SnapshotSearch:
 
     def due(self, iteration: int) -> bool:
         """Tell whether an iteration searches."""
-        return iteration == 0 if self.every is None else iteration % self.every == 0
+        return iteration % self.every == 0
 
     def init(self, x: Vector) -> SnapshotMemory:
         """No length is known yet."""
-        return SnapshotMemory(self._search.init(x), self.share, None, np.inf)
+        return SnapshotMemory(self._search.init(x), None, np.inf)
 
     def trials(self, x: Vector, estimate: Estimate, memory: SnapshotMemory) -> tuple[Vector, ...]:
-        """Return the candidates, or the point to return to."""
-        if memory.x is not None and memory.value < estimate.value:
-            return (memory.x,)
-        return self._search.trials(x, estimate, memory.search)
+        """Return the candidates, after ``x`` itself where its value is not known."""
+        found = self._search.trials(x, estimate, memory.search)
+        return found if self._known(x, estimate, memory) else (x, *found)
 
     def choose(
         self, x: Vector, estimate: Estimate, values: Vector, memory: SnapshotMemory
     ) -> tuple[Measured, SnapshotMemory]:
-        """Return the best candidate, or the point to return to and a smaller share."""
-        if memory.x is not None and memory.value < estimate.value:
-            shorter = memory._replace(share=memory.share / SHRINKAGE)
-            return Measured(memory.x, float(values[0])), shorter
-        chosen, search = self._search.choose(x, estimate, values, memory.search)
-        return chosen, SnapshotMemory(search, memory.share, chosen.x, chosen.value)
+        """Return the best candidate, or the point to return to and a shorter step."""
+        value = memory.value if x is memory.x else estimate.value
+        if not self._known(x, estimate, memory):
+            value, values = float(values[0]), values[1:]
+        lowest = value if memory.x is None else min(value, memory.value)
+        here = replace(estimate, value=lowest, measured=True)
+        chosen, search = self._search.choose(x, here, values, memory.search)
+        if chosen.x is x and memory.x is not None and memory.value < value:
+            chosen = Measured(memory.x, memory.value)
+        return chosen, SnapshotMemory(search, chosen.x, chosen.value)
 
     def step(
         self, x: Vector, estimate: Estimate, t: int, memory: SnapshotMemory
@@ -89,5 +91,8 @@ class SnapshotSearch:
         del t
         if np.isnan(memory.search.step):
             return x, memory
-        step = memory.share * memory.search.step
+        step = self.share * memory.search.step
         return self.operator.prox(x - step * estimate.gradient, step), memory
+
+    def _known(self, x: Vector, estimate: Estimate, memory: SnapshotMemory) -> bool:
+        return x is memory.x or not np.isnan(estimate.value)
