@@ -10,10 +10,23 @@ import pytest
 
 from browser import browse, look_at, needs_browser
 from paper import fakes
-from szoht.paper import Claim, Curve, Job, Results, Scale, Verdict, evaluate_claim, reproduce
+from szoht.paper import (
+    Claim,
+    ClaimResult,
+    Curve,
+    Job,
+    Results,
+    Scale,
+    Verdict,
+    evaluate_claim,
+    reproduce,
+)
 from szoht.paper.experiment_result import ExperimentResult
+from szoht.paper.plotting import paired_plot
 from szoht.paper.report import write_report
+from szoht.reporting.cells import ErrorBar
 from szoht.reporting.figures import inline_svg
+from szoht.reporting.page import HtmlTable
 from szoht.reporting.theory_figures import contraction_figure
 
 
@@ -67,6 +80,80 @@ def test_verdicts_and_machine_are_shown(report):
         assert word in text
 
 
+def test_each_experiment_has_a_thumbnail_and_a_light(report):
+    text = report.path.read_text()
+    gallery = text[text.index('<div class="gallery">') : text.index("</section>")]
+    for result in report.experiment_results:
+        assert f'<a href="#{result.experiment.name}">' in gallery
+        assert f"{result.experiment.title}</strong>" in gallery
+    assert gallery.count("data:image/png") == 2
+    assert gallery.count('class="light good"') == 2
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "light"),
+    [
+        ({"a": Verdict.HOLDS, "b": Verdict.SKIPPED}, "good"),
+        ({"a": Verdict.HOLDS, "b": Verdict.DIFFERS}, "warning"),
+        ({"a": Verdict.DIFFERS, "b": Verdict.FAILS}, "bad"),
+        ({"a": Verdict.SKIPPED}, "plain"),
+        ({}, "plain"),
+    ],
+)
+def test_lights_are_those_of_the_papers_claims(verdicts, light):
+    """A goal of the library that fails makes no figure of the paper red."""
+    results = [ClaimResult(claim=claim(id=name), verdict=one) for name, one in verdicts.items()]
+    own = ClaimResult(claim=claim(id="own", whose="library"), verdict=Verdict.FAILS)
+    experiment = fakes.make()
+    assert ExperimentResult(experiment=experiment, claim_results=results).light == light
+    if results:
+        both = ExperimentResult(experiment=experiment, claim_results=[own, *results])
+        assert both.light == light
+
+
+def claim(**changes):
+    parts = {
+        "id": "a",
+        "experiment": "fake",
+        "statement": "A <wrong> claim",
+        "where": "w",
+        "whose": "paper",
+        "measure": "value",
+        "arguments": {"curve": "low", "place": 1.0},
+        "kind": "at least",
+        "target": 3.0,
+    }
+    return Claim(**parts | changes)
+
+
+def test_the_papers_curve_is_beside_ours_on_the_same_axes(tmp_path):
+    plot = paired_plot(
+        lambda axes: axes.plot([0, 10], [1, 2]),
+        {"a": np.array([[5.0, 0.0], [40.0, 9.0]])},
+        labels={"a": "A"},
+        title="f",
+        caption="c",
+    )
+    ours, papers = plot.figure.axes[0], plot.paper.axes[0]
+    assert ours.get_xlim() == papers.get_xlim()
+    assert ours.get_ylim() == papers.get_ylim()
+    assert ours.get_xlim()[1] >= 40
+    outcome = ExperimentResult(experiment=fakes.make(), plots={"pair": plot})
+    text = write_report([outcome], tmp_path, quick=False, seconds=1.0).read_text()
+    assert text.index('id="fake-pair-paper"') < text.index('id="fake-pair"')
+    alone = paired_plot(lambda axes: None, {}, labels={}, title="f", caption="c")
+    assert alone.paper is None
+
+
+def test_tables_and_table_1_are_shown(tmp_path):
+    cell = ErrorBar(value=79.0, low=70.0, high=86.0, axis=(0.0, 100.0), target=75.0)
+    table = HtmlTable(header=["method", "ASR %"], rows=[["SZOHT", cell]], caption="Attacks")
+    outcome = ExperimentResult(experiment=fakes.make(), tables=[table])
+    text = write_report([outcome], tmp_path, quick=False, seconds=1.0).read_text()
+    assert "79 [70, 86] (75)" in text
+    assert "StoIHT" in text[text.index('id="table-1"') :]
+
+
 def test_the_page_refers_to_nothing_outside(report):
     text = report.path.read_text()
     for name in re.findall(r'(?:src|href|action|data)\s*=\s*"([^"]+)"', text):
@@ -79,19 +166,8 @@ def test_the_page_refers_to_nothing_outside(report):
 def test_a_claim_that_fails_is_shown_as_failed(tmp_path):
     job = Job(experiment="fake", curve="low", settings={"offset": 0}, seed=0)
     results = Results([Curve(job=job, table=fakes.run(job.settings, 0), seconds=0.0)])
-    claim = Claim(
-        id="a",
-        experiment="fake",
-        statement="A <wrong> claim",
-        where="w",
-        whose="paper",
-        measure="value",
-        arguments={"curve": "low", "place": 1.0},
-        kind="at least",
-        target=3.0,
-    )
     experiment = fakes.make()
-    claim_results = evaluate_claim(claim, experiment, results, quick=False)
+    claim_results = evaluate_claim(claim(), experiment, results, quick=False)
     outcome = ExperimentResult(
         experiment=experiment,
         curves=results.curves,

@@ -63,25 +63,28 @@ def paired_plot(
     """
     figure, (ours,) = subplots(size=(4.8, 3.6))
     draw(ours)
-    ours.set(title=title, **settings)
-    ours.legend(frameon=False, fontsize=8)
+    _finish(ours, title, settings)
     if not points:
-        short_ticks(ours)
         return Plot(figure=figure, caption=caption)
     other, (paper,) = subplots(size=(4.8, 3.6))
     for (curve, label), color in zip(labels.items(), COLORS, strict=False):
         if curve in points:
             x, y = points[curve].T
             paper.plot(x, y, "o:", color=color, markersize=4, linewidth=1.0, label=label)
-    paper.set(title=f"{title}: the paper, points read off", **settings)
-    paper.legend(frameon=False, fontsize=8)
+    _finish(paper, f"{title}: the paper, points read off", settings)
+    xlim = _union(ours.get_xlim(), paper.get_xlim())
+    ylim = _union(ours.get_ylim(), paper.get_ylim())
     for axes in (ours, paper):
-        short_ticks(axes)
-    for low, high, change in (
-        (ours.get_xlim, paper.get_xlim, "set_xlim"),
-        (ours.get_ylim, paper.get_ylim, "set_ylim"),
-    ):
-        ends = (min(low()[0], high()[0]), max(low()[1], high()[1]))
-        for axes in (ours, paper):
-            getattr(axes, change)(*ends)
+        axes.set(xlim=xlim, ylim=ylim)
     return Plot(figure=figure, caption=caption, paper=other)
+
+
+def _finish(axes: "Axes", title: str, settings: Mapping[str, Any]) -> None:
+    axes.set(title=title, **settings)
+    short_ticks(axes)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, fontsize=8)
+
+
+def _union(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
+    return min(first[0], second[0]), max(first[1], second[1])

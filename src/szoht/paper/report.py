@@ -36,7 +36,7 @@ def write_report(
             _overview(experiment_results),
             *_failures(experiment_results),
             *(_section(result) for result in experiment_results),
-            *_complexities(),
+            _complexities(),
         ],
         footer=_footer(experiment_results, seconds),
     )
@@ -126,19 +126,20 @@ TABLE_1 = ("method", "kind", "assumptions", "queries", "thresholdings", "precisi
 """The columns that are shown of `szoht.theory.complexity_table`."""
 
 
-def _complexities() -> list[Section]:
-    """Return Table 1 of the paper, if the theory has it."""
-    table = getattr(theory, "complexity_table", None)
-    if table is None:
-        return []
-    rows = [[_words(getattr(row, name)) for name in TABLE_1] for row in table()]
-    text = "szoht.theory.complexity_table() returns it; precisions of different kinds do not rank."
+def _complexities() -> Section:
+    """Return Table 1 of the paper."""
+    rows = [
+        [", ".join(value) if isinstance(value, tuple) else value for value in columns]
+        for columns in (
+            [getattr(row, name) for name in TABLE_1] for row in theory.complexity_table()
+        )
+    ]
+    text = (
+        "szoht.theory.complexity_table() returns it, and szoht theory prints it. The precision "
+        "means different things in its rows: they cannot be ranked by it."
+    )
     content = [HtmlTable(header=TABLE_1, rows=rows)]
-    return [Section(anchor="table-1", title="Table 1", text=[text], content=content)]
-
-
-def _words(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return Section(anchor="table-1", title="Table 1: complexities", text=[text], content=content)
 
 
 def _footer(experiment_results: Sequence[ExperimentResult], seconds: float) -> list[str]:
