@@ -85,10 +85,10 @@ def test_a_verdict_on_another_target_is_not_shown():
         claims = {"conflict-lemma": record | changes}
         return places_page([place], [claim], {"conflict": {**run, "claims": claims}})
 
-    assert "conflict-lemma holds: 0.5." in page()
+    assert "| 1 holds | conflict-lemma: 0.5. |" in page()
     assert "2022-11-28, commit abc: 2 curves, 1 min 30 s of processor time" in page()
-    assert "conflict-lemma not run since its target changed." in page(target="≤ 2")
-    assert "conflict-lemma not run at full size." in places_page([place], [claim], {})
+    assert "| 1 not run since its target changed | None yet. |" in page(target="≤ 2")
+    assert "| 1 not run at full size | None yet. |" in places_page([place], [claim], {})
 
 
 def test_the_command_writes_the_page(tmp_path, monkeypatch):

@@ -103,7 +103,7 @@ def places_page(places: Sequence[Place], claims: Sequence[Claim], verdicts: Reco
     parts = [_INTRODUCTION]
     for section in dict.fromkeys(place.section for place in places):
         rows = [_row(place, claims, verdicts) for place in places if place.section == section]
-        header = ("in the paper", "in the library", "command", "verdict and figure")
+        header = ("in the paper", "in the library", "command", "verdict", "figure")
         parts.append(f"## {section}\n\n{_table(header, rows)}")
     parts.append(_claims_section(claims, verdicts))
     return "\n".join(parts)
@@ -111,17 +111,45 @@ def places_page(places: Sequence[Place], claims: Sequence[Claim], verdicts: Reco
 
 def _row(place: Place, claims: Sequence[Claim], verdicts: Record) -> Sequence[str]:
     found = place.find_claims(claims)
-    outcome = [f"{place.value()}." if place.call else ""]
-    outcome.append(_verdict(found, verdicts) if found else "")
-    if place.tests:
-        outcome.append(f"Tested: {', '.join(f'`{_test_name(test)}`' for test in place.tests)}.")
-    outcome.append(place.remark)
+    entries = [_entry(claim, verdicts) for claim in found]
     return (
         f"**{place.item}.** {place.says}",
         ", ".join(f"`{name.removeprefix('szoht.')}`" for name in place.library),
         _command(place, found),
-        " ".join(filter(None, outcome)),
+        _verdict(place, entries),
+        _figure(place, found, entries),
     )
+
+
+def _verdict(place: Place, entries: Sequence[Mapping[str, str]]) -> str:
+    """Return the verdicts on the claims, counted, and whether it is computed or tested."""
+    counts = Counter(entry["verdict"] for entry in entries)
+    several = {"holds": "hold", "differs": "differ", "fails": "fail"}
+    words = [
+        f"{count} {several.get(verdict, verdict) if count > 1 else verdict}"
+        for verdict, count in counts.items()
+    ]
+    words += ["computed"] if place.call else []
+    words += ["tested"] if place.tests else []
+    return ", ".join(words) or "nothing to compute"
+
+
+def _figure(place: Place, found: Sequence[Claim], entries: Sequence[Mapping[str, str]]) -> str:
+    """Return what came out: the value of the call, what was measured, the tests, the remark."""
+    parts = [f"{place.value()}."] if place.call else []
+    measured = [
+        f"{claim.id}: {entry['measured']}"
+        for claim, entry in zip(found, entries, strict=True)
+        if entry["measured"]
+    ]
+    if len(measured) > FEW_CLAIMS:
+        parts.append("Values: [every claim](#every-claim).")
+    elif measured:
+        parts.append(f"{'; '.join(measured)}.")
+    if place.tests:
+        names = (test.rpartition("/")[2].replace(".py", "") for test in place.tests)
+        parts.append(f"Tests: {', '.join(f'`{name}`' for name in names)}.")
+    return " ".join([*parts, place.remark]).strip() or "None yet."
 
 
 def _command(place: Place, found: Sequence[Claim]) -> str:
@@ -133,25 +161,6 @@ def _command(place: Place, found: Sequence[Claim]) -> str:
         files = dict.fromkeys(test.partition("::")[0] for test in place.tests)
         commands = [f"pytest tests/{file}" for file in files] or ["none"]
     return "; ".join(f"`{command}`" for command in commands)
-
-
-def _test_name(test: str) -> str:
-    file, _, function = test.partition("::")
-    return function or file
-
-
-def _verdict(found: Sequence[Claim], verdicts: Record) -> str:
-    """Return the verdicts on some claims: each with its value, or, if there are many, counted."""
-    entries = [_entry(claim, verdicts) for claim in found]
-    if len(found) <= FEW_CLAIMS:
-        shown = (
-            f"{claim.id} {entry['verdict']}{': ' if entry['measured'] else ''}{entry['measured']}"
-            for claim, entry in zip(found, entries, strict=True)
-        )
-        return f"{'; '.join(shown)}."
-    counts = Counter(entry["verdict"] for entry in entries)
-    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    return f"Of {len(found)} [claims](#every-claim): {words}."
 
 
 def _entry(claim: Claim, verdicts: Record) -> Mapping[str, str]:
