@@ -195,7 +195,7 @@ def _over_tuned(results: Results, place: float) -> Measurement:
 
 def _gap(results: Results, portfolio: str) -> Measurement:
     """Return the gap of the default solver to the best known ten-asset portfolio, in percent."""
-    gaps = 100 * _values(results, f"{portfolio} auto", None, "gap")
+    gaps = _percent(_values(results, f"{portfolio} auto", None, "gap"))
     reached = np.count_nonzero(gaps <= REACHED_PERCENT)
     found = median_over_seeds(gaps)
     return Measurement(
@@ -206,6 +206,11 @@ def _gap(results: Results, portfolio: str) -> Measurement:
     )
 
 
+def _percent(gaps: Vector) -> Vector:
+    """Return gaps in percent, without what is rounding error of f."""
+    return np.round(100 * gaps, 6) + 0.0
+
+
 def _certificate(portfolio: str) -> str:
     """Return how sure the best known portfolio is."""
     return problems.portfolio(portfolio, k=K, form="raw").best_source
@@ -214,7 +219,7 @@ def _certificate(portfolio: str) -> str:
 def _least_gap(results: Results) -> Measurement:
     """Return the least gap in percent of any run that ends with at most ten assets."""
     gaps = [
-        100 * np.min(_values(results, f"{name} {one}", None, "gap"))
+        _percent(_values(results, f"{name} {one}", None, "gap")).min()
         for name in MARKETS
         for one in ("auto", "tuned szoht")
         if f"{name} {one}" in results
