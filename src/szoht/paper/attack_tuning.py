@@ -65,18 +65,19 @@ def _grid(name: str, method: str) -> Iterator[dict[str, Any]]:
     if method == "szoht":
         yield from _szoht_grid(name, counts)
     elif method == "zscg":
-        steps: tuple[dict[str, float], ...] = ({}, {"step_size": 0.03})  # 2 / (t + 2), constant
-        for q, radius, step in itertools.product(counts, half_decades(10, 300), steps):
-            yield {"q": q, "radius": radius, **mu, **step}
+        for q, radius in itertools.product(counts, half_decades(30, 300)):
+            yield {"q": q, "radius": radius, **mu}
     elif method == "rspgf":
-        gammas = half_decades(0.003, 0.1) if mnist else half_decades(3e-4, 0.01)
-        for q, gamma, penalty in itertools.product(counts, gammas, half_decades(0.1, 1)):
+        gammas = half_decades(0.03, 0.3) if mnist else half_decades(1e-3, 0.01)
+        penalties = half_decades(1, 10) if mnist else half_decades(3, 30)
+        for q, gamma, penalty in itertools.product(counts, gammas, penalties):
             yield {"q": q, "step_size": gamma, "penalty": penalty, **mu}
     else:
         sizes = {"sparsity": 40, "n_measurements": 100}
         rest = mu | {"tol": 0.5} | (sizes if mnist else {"sparsity": 60, "n_measurements": 180})
-        alphas = half_decades(0.03, 1) if mnist else half_decades(0.003, 0.1)
-        for alpha, penalty in itertools.product(alphas, half_decades(0.1, 1)):
+        alphas = half_decades(0.1, 1) if mnist else half_decades(0.01, 0.1)
+        penalties = half_decades(0.3, 3) if mnist else half_decades(1, 10)
+        for alpha, penalty in itertools.product(alphas, penalties):
             yield {"step_size": alpha, "penalty": penalty, **rest}
 
 

@@ -126,7 +126,8 @@ def tune(
     )
     path = folder / "tuned" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(chosen, indent=1) + "\n")
+    kept = tuned_settings(folder).get(name, {})  # of other data sets
+    path.write_text(json.dumps({**kept, **chosen}, indent=1) + "\n")
     return path
 
 
