@@ -53,7 +53,7 @@ def _jobs(scale: Scale) -> Sequence[Job]:
         )
         for name, budgets in (QUICK_BUDGETS if scale.quick else FULL_BUDGETS).items()
         for q, n in budgets.items()
-        for seed in scale.runs(quick=3, full=5)
+        for seed in scale.runs(quick=5, full=5)
     ]
 
 
