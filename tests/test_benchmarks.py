@@ -47,6 +47,9 @@ def test_a_benchmark_runs(name, tmp_path):
         ("gradients.py", "poisson"),
         ("noise.py", "units: gap"),
         ("box_peers.py", "| Branin | 50 |"),
+        ("variance_reduced.py --gaps", "| squares, n = 8, d = 10, k = 2, noise 0.1 | 100 |"),
+        ("regularizing.py", "| 0.1 | 5.5 |"),
+        ("worker_bytes.py", "| indices and values, 12 s2, s2 = 100 | 1200 |"),
     ],
 )
 def test_what_weighs_the_default_solver_runs(command, shown, tmp_path):
