@@ -135,8 +135,8 @@ def _complexities() -> Section:
         )
     ]
     text = (
-        "szoht.theory.complexity_table() returns it, and szoht theory prints it. The precision "
-        "means different things in its rows: they cannot be ranked by it."
+        "szoht.theory.complexity_table() returns it, and szoht theory --table prints it. The "
+        "precision means different things in its rows: they cannot be ranked by it."
     )
     content = [HtmlTable(header=TABLE_1, rows=rows)]
     return Section(anchor="table-1", title="Table 1: complexities", text=[text], content=content)
