@@ -19,7 +19,7 @@ def test_differences_are_marked_and_what_is_not_stated_too():
     found = table([one, one], {"q": 10, "mu": 0.1 * 3})
     assert found.header == ["curve", "runs", "q", "mu", "budget"]
     assert found.rows == [["a", 2, Badge("100 ≠ 10", "warning"), "0.3", "50 *"]]
-    assert found.caption.startswith("Settings. 1 of them differ")
+    assert found.caption.startswith("Settings. 1 differ from the paper's")
     assert not found.collapsed
 
 
@@ -28,6 +28,7 @@ def test_what_varies_between_the_runs_of_a_curve_is_left_out():
     assert found.header == ["curve", "runs", "k"]
     assert found.rows == [["a", 2, "5"]]
     assert found.collapsed
+    assert "None differs" in found.caption
 
 
 def test_a_sketch_has_no_settings():

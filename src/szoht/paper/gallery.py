@@ -50,9 +50,9 @@ def _counts(result: ExperimentResult) -> str:
 
 
 def _png(figure: "Figure") -> str:
-    """Return the last panel of a figure as the ``data:`` address of a small picture."""
+    """Return the panel of a figure in which most is drawn, as the ``data:`` address of a picture."""
     figure.canvas.draw()  # the panels have their places only now
-    box = figure.axes[-1].get_tightbbox()
+    box = max(figure.axes, key=lambda axes: len(axes.lines) + len(axes.collections)).get_tightbbox()
     assert box is not None  # noqa: S101 - a panel that was drawn has one
     inches = box.transformed(figure.dpi_scale_trans.inverted()).padded(0.05)
     layout = figure.get_layout_engine()

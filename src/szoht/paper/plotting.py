@@ -57,7 +57,7 @@ def paired_plot(
     labels : mapping
         The labels by curve, in the order of their colors.
     title, caption : str
-        Of our panel; the paper's says that its points were read off.
+        Of our panel; the title of the paper's says that its points were read off.
     settings
         Of the axes, such as ``yscale`` and ``ylim``; both panels get the same.
     """
@@ -71,7 +71,7 @@ def paired_plot(
         if curve in points:
             x, y = points[curve].T
             paper.plot(x, y, "o:", color=color, markersize=4, linewidth=1.0, label=label)
-    _finish(paper, f"{title}: the paper, points read off", settings)
+    _finish(paper, "the paper's figure, points read off", settings)
     xlim = _union(ours.get_xlim(), paper.get_xlim())
     ylim = _union(ours.get_ylim(), paper.get_ylim())
     for axes in (ours, paper):

@@ -22,12 +22,15 @@ def settings_table(result: ExperimentResult) -> HtmlTable:
         different += sum(isinstance(cell, Badge) for cell in cells)
         rows.append([curve, seeds, *cells])
     known = any(stated for _, stated, _ in curves.values())
-    caption = "Settings. " + (
-        f"{different} of them differ from the paper's, which stand behind the sign ≠. "
-        "Those marked * are not stated in the paper."
-        if known
-        else "The paper states none for this figure."
-    )
+    caption = "Settings. "
+    if not known:
+        caption += "The paper states none for this figure."
+    else:
+        caption += (
+            f"{different} differ from the paper's, which stand behind the sign ≠. "
+            if different
+            else "None differs from the paper's. "
+        ) + "Those marked * are not stated in the paper."
     header = ["curve", "runs", *(name.replace("_", " ") for name in names)]
     return HtmlTable(header=header, rows=rows, caption=caption, collapsed=not different)
 
