@@ -50,15 +50,19 @@ def _counts(result: ExperimentResult) -> str:
 
 
 def _png(figure: "Figure") -> str:
-    """Return the panel of a figure in which most is drawn, as the ``data:`` address of a picture."""
+    """Return the fullest panel of a figure as the ``data:`` address of a small picture."""
     figure.canvas.draw()  # the panels have their places only now
-    box = max(figure.axes, key=lambda axes: len(axes.lines) + len(axes.collections)).get_tightbbox()
+    panel = max(reversed(figure.axes), key=lambda axes: len(axes.lines) + len(axes.collections))
+    box = panel.get_tightbbox()
     assert box is not None  # noqa: S101 - a panel that was drawn has one
     inches = box.transformed(figure.dpi_scale_trans.inverted()).padded(0.05)
-    layout = figure.get_layout_engine()
+    layout, buffer = figure.get_layout_engine(), io.BytesIO()
     figure.set_layout_engine("none")  # else the panels move while the picture is cut out
-    buffer = io.BytesIO()
+    for legend in figure.legends:
+        legend.set_visible(False)  # it belongs to all panels, and would lie over this one
     dpi = THUMBNAIL_PIXELS / inches.width
     figure.savefig(buffer, format="png", dpi=dpi, bbox_inches=inches)
+    for legend in figure.legends:
+        legend.set_visible(True)
     figure.set_layout_engine(layout)
     return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
