@@ -38,8 +38,8 @@ SPARSITIES = (10, 20, 40)
 """Entries of a gradient that ZORO recovers; for 40 it measures nearly all d of port3 and port4."""
 
 LENGTH = 0.01
-"""Length of a probe in the unit |x0|; a tenth or ten times of it changes no stable run. A Gaussian
-direction is sqrt(d) long, so that its radius is shorter by that."""
+"""Length of a probe in the unit |x0|; a tenth or ten times of it matters far less than the step.
+A Gaussian direction is sqrt(d) long, so that its radius is shorter by that."""
 
 
 def default_settings() -> dict[str, Any]:
