@@ -48,6 +48,7 @@ def test_a_benchmark_runs(name, tmp_path):
         ("noise.py", "units: gap"),
         ("box_peers.py", "| Branin | 50 |"),
         ("variance_reduced.py --gaps", "| squares, n = 8, d = 10, k = 2, noise 0.1 | 100 |"),
+        ("variance_reduced.py --batches", "| 2 |"),
         ("regularizing.py", "| 0.1 | 5.5 |"),
         ("worker_bytes.py", "| indices and values, 12 s2, s2 = 100 | 1200 |"),
     ],

@@ -168,7 +168,7 @@ class KnownPointWarning(SzohtWarning):
 
 
 class NoGainWarning(SzohtWarning):
-    """A method costs more here than it can gain; the message names one that does as well."""
+    """A method may cost more here than it gains; the message names one that may do as well."""
 
 
 class RoundingWarning(SzohtWarning):

@@ -134,7 +134,7 @@ def warn_of_loss(
     if 2 * pace.batch_size >= n_samples:
         warn(
             f"{name} evaluates `batch_size`={pace.batch_size} components at two points in an "
-            f"iteration, no fewer than the whole sum of n_samples={n_samples}: it cannot pay. "
+            f"iteration, no fewer than the whole sum of n_samples={n_samples}: that saves nothing. "
             'Lower `batch_size`, or use method="szoht" with options={"sampler": szoht.Full()}.',
             NoGainWarning,
         )
@@ -143,7 +143,7 @@ def warn_of_loss(
         warn(
             f"{name} needs about {needed} evaluations of components to pay, {SNAPSHOTS} times the "
             f"whole sum along {first_count(inner.q)} directions; got `max_queries`={max_queries}. "
-            'method="szoht" does as well with that.',
+            'method="szoht" may do as well with that.',
             NoGainWarning,
         )
 

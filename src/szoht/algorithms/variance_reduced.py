@@ -82,8 +82,8 @@ def vr_szht(
     Warns
     -----
     NoGainWarning
-        If the budget is so small, or the batch so large a part of the sum, that `szoht` does as
-        well (docs/variance.md has the figures).
+        If the budget is so small, or the batch so large a part of the sum, that `szoht` may do
+        as well (docs/variance.md has the figures).
 
     Notes
     -----
