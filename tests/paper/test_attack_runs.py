@@ -175,6 +175,9 @@ def test_searches_are_compared_by_rate_and_by_median_queries():
     assert "5 images, 1 seeds" in medians.text
     found = measured("attack-table", "sparse_rs_median", curves, **case)
     assert (found.value, found.high) == (120.0, np.inf)
+    more = {**curves, theirs: [*curves[theirs], {"image": [0], "success": [1], "queries": [9]}]}
+    with pytest.raises(NotRunError, match="some of the runs"):
+        measured("attack-table", "sparse_rs_median", more, **case)
     curves[mine][0]["success"] = [1, 1, 0, 0, 0]
     with pytest.raises(NotRunError, match="half of the images"):
         measured("attack-table", "compared_with_sparse_rs", curves, column="queries", **case)

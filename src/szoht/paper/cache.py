@@ -33,11 +33,14 @@ class Cache:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._hashes: dict[Callable[..., Table], str] = {}  # of 220 jobs they took a minute
 
     def stem(self, job: Job, run: Callable[..., Table]) -> Path:
         """Return the path of a job's files, without suffix."""
         owner = job.shared or job.experiment
-        key = [owner, job.curve, dict(job.settings), job.seed, code_hash(run)]
+        if run not in self._hashes:
+            self._hashes[run] = code_hash(run)
+        key = [owner, job.curve, dict(job.settings), job.seed, self._hashes[run]]
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
         return self.folder / owner / digest[:24]
 

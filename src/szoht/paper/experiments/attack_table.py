@@ -152,7 +152,8 @@ def _figures(results: Results) -> Mapping[str, Plot]:
     for axis, (name, unit, k) in zip(axes, cases, strict=True):
         for method, color in zip(VERTEX_SEARCHES, COLORS, strict=False):
             if (curve := _search(name, method, unit, k)) in results:
-                queries = np.sort(_queries(results, curve).ravel())
+                succeeded = _column(results, curve, "success") > 0
+                queries = np.sort(np.where(succeeded, _column(results, curve, "queries"), np.inf))
                 reached = queries[np.isfinite(queries)]
                 share = np.arange(reached.size + 1) / queries.size
                 x = np.concatenate([[1.0], reached, [SEARCH_QUERIES[name]]])
@@ -160,7 +161,8 @@ def _figures(results: Results) -> Mapping[str, Plot]:
                 axis.step(x, np.append(share, share[-1]), where="post", color=color, label=label)
         axis.set(title=f"{DATASETS[name].title}, {k} {unit}", xlabel="queries", xscale="log")
     axes[0].set(ylabel="fraction of images misclassified", ylim=(0, 1.02))
-    axes[0].legend(frameon=False, fontsize=8)
+    if axes[0].lines:  # not if only ImageNet's size was run
+        axes[0].legend(frameon=False, fontsize=8)
     caption = (
         "Beyond the paper: queries to success of the default search and of Sparse-RS, at the same "
         f"number of coordinates and of pixels, within the bounds of an image, {SEARCH_SEEDS} seeds."
@@ -173,7 +175,10 @@ def _queries(results: Results, curve: str) -> Vector:
     image = _column(results, curve, "image")
     succeeded = _column(results, curve, "success") > 0
     queries = np.where(succeeded, _column(results, curve, "queries"), np.inf)
-    return np.array([queries[image == one] for one in np.unique(image)])
+    rows = [queries[image == one] for one in np.unique(image)]
+    if len({row.size for row in rows}) > 1:
+        raise NotRunError(f"some of the runs of {curve} are missing.")
+    return np.array(rows)
 
 
 def _szoht(results: Results, dataset: str, column: str) -> Measurement:
