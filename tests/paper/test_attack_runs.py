@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from szoht.errors import ParameterError
 from szoht.paper import Curve, Job, NotRunError, Results, Scale, attack_runs, get_experiment
 from szoht.paper.attack_runs import DATASETS, attack_rows, image_blocks
 from szoht.paper.cache import Cache
@@ -53,6 +54,11 @@ def test_tuned_settings_of_a_folder_come_before_those_of_the_library():
 def test_one_data_set_at_a_time():
     for name in ("attacks", "attack-table"):
         assert {job.settings["dataset"] for job in jobs(name, datasets=("cifar10",))} == {"cifar10"}
+
+
+def test_a_data_set_that_does_not_exist_is_named():
+    with pytest.raises(ParameterError, match=r"`dataset` must be .*imagenet.*'svhn'"):
+        jobs("attacks", datasets=("svhn",))
 
 
 def test_an_image_keeps_its_seed_at_every_scale():

@@ -18,6 +18,7 @@ from szoht.applications.attack.datasets import (
     load_mnist,
 )
 from szoht.core.algorithm import Algorithm
+from szoht.core.validation import check_choice
 from szoht.errors import SzohtError
 from szoht.paper.claims import Column
 from szoht.paper.experiment import Curve, Job, Scale, Table
@@ -123,6 +124,8 @@ def paper_jobs(experiment: str, scale: Scale, *, which: str) -> list[Job]:
     ``which`` of the paper's settings are meant, "figure" or "table". Where they agree, and in the
     tuned column, figure and table show the same runs.
     """
+    for name in scale.datasets:
+        check_choice("dataset", name, tuple(DATASETS))
     found = tuned_attacks() | dict(scale.options.get("attacks") or {})
     jobs = []
     for name, dataset in DATASETS.items():
