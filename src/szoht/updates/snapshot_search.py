@@ -39,18 +39,19 @@ class SnapshotSearch:
     ----------
     operator : Operator
         The set or penalty.
-    every : int
-        Iterations between searches, >= 1.
+    every : int, optional
+        Iterations between searches, >= 1; None: the first one is the only one.
     share : float
         Share of the step found that the steps between searches take, in (0, 1].
     """
 
     operator: Operator
-    every: int = 1
+    every: int | None = 1
     share: float = SHARE
 
     def __post_init__(self) -> None:
-        check_integer("every", self.every, low=1)
+        if self.every is not None:
+            check_integer("every", self.every, low=1)
         check_real("share", self.share, low=0, open_low=True, high=1)
 
     @cached_property
@@ -59,7 +60,7 @@ class SnapshotSearch:
 
     def due(self, iteration: int) -> bool:
         """Tell whether an iteration searches."""
-        return iteration % self.every == 0
+        return iteration == 0 if self.every is None else iteration % self.every == 0
 
     def init(self, x: Vector) -> SnapshotMemory:
         """No length is known yet."""
