@@ -34,11 +34,11 @@ def test_a_quick_run_records_nothing(tmp_path):
 
 def test_other_experiments_are_kept(full, tmp_path):
     path = tmp_path / "verdicts.json"
-    path.write_text('{"assets": {"claims": {}}, "rho-gamma": {"claims": {}}}')
+    path.write_text('{"assets": {"claims": {}}, "rho-gamma": {"claims": {"skipped": {}}}}')
     record_verdicts(full.experiment_results, path)
     found = json.loads(path.read_text("utf-8"))
     assert found["assets"] == {"claims": {}}
-    assert found["rho-gamma"]["claims"]
+    assert {"skipped", "rho-gamma-value"} <= found["rho-gamma"]["claims"].keys()
     path.write_text('{"conflict": {"claims": {}}, "rho-gamma": {"claims": {}}}')
     merge_verdicts([full.path.parent / "verdicts.json"], path)
     merged = json.loads(path.read_text("utf-8"))

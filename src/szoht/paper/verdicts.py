@@ -25,15 +25,19 @@ Record = dict[str, dict[str, Any]]
 
 
 def record_verdicts(experiment_results: Sequence[ExperimentResult], path: Path) -> None:
-    """Write what was measured, and keep what is recorded there of other experiments.
+    """Write what was measured, and keep what is recorded there of everything else.
 
-    Experiments that could not be run, and claims that were skipped, are not recorded.
+    Experiments that could not be run, and claims that were skipped, are not recorded: a run of one
+    data set keeps the verdicts on the others.
     """
+    before: Record = read_json(path) if path.exists() else {}
     found = {
         result.experiment.name: _entry(result) for result in experiment_results if result.curves
     }
+    for name, entry in found.items():
+        entry["claims"] = before.get(name, {}).get("claims", {}) | entry["claims"]
     if found:
-        _write(path, (read_json(path) if path.exists() else {}) | found)
+        _write(path, before | found)
 
 
 def read_verdicts() -> Record:
