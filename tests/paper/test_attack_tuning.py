@@ -6,7 +6,7 @@ import pytest
 from szoht.paper import Curve, Job, Results, Scale
 from szoht.paper.attack_runs import DATASETS
 from szoht.paper.attack_tuning import (
-    JUDGED_QUERIES,
+    TUNED_QUERIES,
     attack_tuning_jobs,
     select_attack_settings,
 )
@@ -17,7 +17,7 @@ from szoht.paper.tuning import CHOOSING
 def test_the_paper_is_in_every_grid_and_no_choosing_image_judges():
     jobs = attack_tuning_jobs(Scale())
     assert {job.seed for job in jobs} == set(CHOOSING)
-    for name in JUDGED_QUERIES:
+    for name in TUNED_QUERIES:
         mine = [job.settings for job in jobs if job.settings["dataset"] == name]
         options = [one["options"] for one in mine if one["method"] == "szoht"]
         assert DATASETS[name].figure in options

@@ -12,9 +12,9 @@ from szoht.paper.experiment import Job, Results, Scale
 from szoht.paper.methods import PAPER_METHODS
 from szoht.paper.tuning import CHOOSING, half_decades
 
-__all__ = ["JUDGED_QUERIES", "attack_tuning_jobs", "select_attack_settings"]
+__all__ = ["TUNED_QUERIES", "attack_tuning_jobs", "select_attack_settings"]
 
-JUDGED_QUERIES = {"mnist": 5_000, "cifar10": 2_000}
+TUNED_QUERIES = {"mnist": 5_000, "cifar10": 2_000}
 """Where speed is judged and tuned: half of the axes of the paper, whose SZOHT has ended there."""
 
 TUNING_IMAGES = (100, 103)
@@ -45,7 +45,7 @@ def attack_tuning_jobs(scale: Scale) -> Sequence[Job]:
             seed=seed,
             cost=budget * DATASETS[name].seconds * 1.5,
         )
-        for name, budget in JUDGED_QUERIES.items()
+        for name, budget in TUNED_QUERIES.items()
         if not scale.datasets or name in scale.datasets
         for method in PAPER_METHODS
         for options in _grid(name, method)
@@ -100,7 +100,7 @@ def select_attack_settings(results: Results) -> dict[str, Any]:
     (section 5.2), and if none is, the one with the lowest.
     """
     found: dict[str, Any] = {}
-    for name in JUDGED_QUERIES:
+    for name in TUNED_QUERIES:
         scored = {method: _scored(results, name, method) for method in PAPER_METHODS}
         if not all(scored.values()):
             continue

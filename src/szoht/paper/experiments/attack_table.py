@@ -17,7 +17,7 @@ from szoht.paper.errors import NotRunError
 from szoht.paper.experiment import Experiment, Job, Measurement, Plot, Results, Scale
 from szoht.paper.measurements import boolean, bootstrap_interval, by_name, wilson_interval
 from szoht.paper.methods import METHOD_LABELS, PAPER_METHODS
-from szoht.reporting.cells import Interval
+from szoht.reporting.cells import ErrorBar
 from szoht.reporting.figures import COLORS, subplots
 from szoht.reporting.page import HtmlTable
 from szoht.types import Vector
@@ -128,13 +128,13 @@ def _tables(results: Results) -> Sequence[HtmlTable]:
     return [HtmlTable(header=header, rows=rows, caption=caption)]
 
 
-def _cells(found: Mapping[str, Measurement | None], paper: Sequence[float]) -> list[Interval]:
+def _cells(found: Mapping[str, Measurement | None], paper: Sequence[float]) -> list[ErrorBar]:
     cells = []
     for name, target in zip(MEASURES, paper, strict=True):
         one = found[name]
         ends = {} if one is None else {"low": one.low, "high": one.high}
         cells.append(
-            Interval(
+            ErrorBar(
                 value=None if one is None else float(one.value),
                 target=float(target),
                 text="–" if one is None else "",  # noqa: RUF001 - a dash

@@ -14,7 +14,7 @@ from szoht.paper.attack_runs import (
     stated_settings,
     why_unavailable,
 )
-from szoht.paper.attack_tuning import JUDGED_QUERIES, attack_tuning_jobs, select_attack_settings
+from szoht.paper.attack_tuning import TUNED_QUERIES, attack_tuning_jobs, select_attack_settings
 from szoht.paper.claims import Column
 from szoht.paper.digitized import digitized_curves
 from szoht.paper.errors import NotRunError
@@ -89,14 +89,14 @@ def _caption(results: Results, dataset: str, column: Column) -> str:
 
 def _fastest(results: Results, dataset: str) -> Measurement:
     """Return whether no method has a significantly lower mean margin than SZOHT, tuned alike."""
-    if dataset not in JUDGED_QUERIES:
+    if dataset not in TUNED_QUERIES:
         raise NotRunError(
             "the paper states no settings of the other methods, and at this size none were tuned."
         )
     means = {}
     for method in PAPER_METHODS:
         x, rows = _margins(results, dataset, Column.TUNED, method)
-        means[method] = rows[:, x <= JUDGED_QUERIES[dataset]].mean(axis=1)
+        means[method] = rows[:, x <= TUNED_QUERIES[dataset]].mean(axis=1)
     order = sorted(means, key=lambda method: float(means[method].mean()))
     ahead = {
         method: bootstrap_interval(means["szoht"] - means[method]).low
@@ -106,7 +106,7 @@ def _fastest(results: Results, dataset: str) -> Measurement:
         f"{METHOD_LABELS[method]} {bootstrap_interval(means[method]).text}" for method in order
     )
     holds = all(low is not None and low <= 0 for low in ahead.values())
-    where = f"over {JUDGED_QUERIES[dataset]:,} queries, {means['szoht'].size} images"
+    where = f"over {TUNED_QUERIES[dataset]:,} queries, {means['szoht'].size} images"
     return boolean(holds, f"mean margin over its start {where}: {text}")
 
 
