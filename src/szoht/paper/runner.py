@@ -7,11 +7,12 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 
 from szoht.paper.cache import Cache, read_curve, write_curve
 from szoht.paper.errors import WorkerError
@@ -74,7 +75,7 @@ def run_jobs(
                 pool.submit(_run_job, job, stem): (job, stem)
                 for job, stem in zip(missing, stems, strict=True)
             }
-            for future, error in _as_completed(set(submitted)):
+            for future, error in _as_completed(submitted):
                 yield _job_result(*submitted[future], error)
 
 
@@ -82,17 +83,24 @@ def _job_result(job: Job, stem: Path, error: str) -> JobResult:
     return JobResult(job=job, curve=None if error else read_curve(stem, job), error=error)
 
 
-def _as_completed(waiting: "set[Future[str]]") -> Iterator[tuple["Future[str]", str]]:
-    while waiting:
-        for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-            waiting.discard(future)
-            try:
-                yield future, future.result()
-            except BrokenProcessPool as broken:
-                raise WorkerError(
-                    "a worker process died, perhaps out of memory. Finished curves are "
-                    "kept: run the command again, with fewer `workers` if this repeats."
-                ) from broken
+def _as_completed(futures: "Collection[Future[str]]") -> Iterator[tuple["Future[str]", str]]:
+    """Yield futures as they are done.
+
+    `concurrent.futures.wait` holds the locks of all futures for a moment: an interrupt just then
+    leaves them locked, and the exit of the process, which waits for the pool, hangs (1 of 6).
+    """
+    done: SimpleQueue[Future[str]] = SimpleQueue()
+    for future in futures:
+        future.add_done_callback(done.put)
+    for _ in futures:
+        future = done.get()
+        try:
+            yield future, future.result()
+        except BrokenProcessPool as broken:
+            raise WorkerError(
+                "a worker process died, perhaps out of memory. Finished curves are "
+                "kept: run the command again, with fewer `workers` if this repeats."
+            ) from broken
 
 
 @contextlib.contextmanager
