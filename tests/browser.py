@@ -70,7 +70,7 @@ def browse(page, folder):
         f"--log-net-log={log}",
         page.as_uri(),
     ]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     text = log.read_text()
     try:
         events = json.loads(text)["events"]
